@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { InvalidOptionsError } from '../../core/errors.js';
+import { parseOptions } from '../../core/options.js';
+import { hashArguments, InvalidKeyError, type Key } from '../../keys/index.js';
+import type { CallSite, PatternsRuntime } from '../../nest/method-decorator/index.js';
+import { CachePolicy } from '../cache-policy.js';
+import { entryOptionsShape, type CacheEntryOptions } from '../cache.options.js';
+import { CacheService } from '../cache.service.js';
+import { isCacheRegion, type CacheRegion } from '../define-cache.js';
+
+type Fn<Result> = (...args: unknown[]) => Result;
+
+/** Functions have the parameters that the types of the decorator have checked; here they are not known. */
+interface SourceOptions extends CacheEntryOptions {
+  key?: unknown;
+  when?: unknown;
+  unless?: unknown;
+}
+
+/** What a decorator was given first, a region or options, made ready for calls. */
+export interface CacheSource {
+  readonly cache: CacheService;
+  readonly policy: CachePolicy;
+  /** @throws InvalidKeyError */
+  keyOf(args: readonly unknown[]): Key;
+  /** Whether the cache is used for these arguments. */
+  applies(args: readonly unknown[]): boolean;
+  /** Whether the result may be stored. */
+  stores(result: unknown, args: readonly unknown[]): boolean;
+}
+
+const functionSchema = z.custom<Fn<never>>((value) => typeof value === 'function', 'must be a function').optional();
+const optionsSchema = z.strictObject({
+  ...entryOptionsShape,
+  key: functionSchema,
+  when: functionSchema,
+  unless: functionSchema,
+});
+const mappingSchema = z.strictObject({
+  key: functionSchema,
+  version: functionSchema,
+  before: z.boolean('must be true or false').optional(),
+});
+
+export function whereOf(site: CallSite): string {
+  return `${site.decorator} on ${site.name}`;
+}
+
+/**
+ * Parses a region or options for one method.
+ *
+ * @param defaultKey whether a key may be made of the method's name and arguments
+ * @throws InvalidOptionsError
+ */
+export function cacheSource(
+  raw: unknown,
+  runtime: PatternsRuntime,
+  site: CallSite,
+  { defaultKey }: { defaultKey: boolean },
+): CacheSource {
+  const cache = runtime.engine(CacheService);
+  const { key, when, unless, ...entry }: SourceOptions = isCacheRegion(raw)
+    ? ownRegion(raw, runtime, site)
+    : parseOptions(optionsSchema, raw ?? {}, whereOf(site));
+  if (key === undefined && !defaultKey) {
+    const message =
+      'is needed to know which entry is meant; give a region of defineCache(), or the key of the @Cacheable method';
+    throw new InvalidOptionsError(whereOf(site), [{ path: 'key', message }]);
+  }
+  const keyFn = key as Fn<Key> | undefined;
+  return {
+    cache,
+    policy: CachePolicy.forEntries(entry, cache.options, whereOf(site)),
+    keyOf: keyFn === undefined ? (args) => [site.name, hashArguments(args)] : (args) => keyFn(...args),
+    applies: (args) => (when as Fn<boolean> | undefined)?.(...args) ?? true,
+    stores: (result, args) => !((unless as Fn<boolean> | undefined)?.(result, ...args) ?? false),
+  };
+}
+
+/** What a decorator was given second. The functions are what the types of the decorator say. */
+export interface CacheMapping {
+  /** From the arguments of the mapping's functions to those of the region's key. */
+  readonly map: ((...args: unknown[]) => readonly unknown[]) | undefined;
+  readonly version: ((...args: unknown[]) => number | bigint | undefined) | undefined;
+  readonly before: boolean;
+}
+
+/** @throws InvalidOptionsError */
+export function cacheMapping(raw: unknown, allowed: 'version' | 'before', site: CallSite): CacheMapping {
+  const schema = mappingSchema.omit(allowed === 'version' ? { before: true } : { version: true });
+  const mapping: Partial<z.output<typeof mappingSchema>> = parseOptions(schema, raw ?? {}, whereOf(site));
+  const map = mapping.key as Fn<unknown> | undefined;
+  return {
+    map: map === undefined ? undefined : (...args) => asArguments(map(...args), site),
+    version: mapping.version as CacheMapping['version'],
+    before: mapping.before ?? false,
+  };
+}
+
+function asArguments(mapped: unknown, site: CallSite): readonly unknown[] {
+  if (Array.isArray(mapped)) return mapped as unknown[];
+  throw new InvalidKeyError(
+    `the 'key' of ${whereOf(site)} must return the arguments of the region's key as an array: [id] rather than id`,
+  );
+}
+
+/** The region, if it is the only one of its resource in this application. */
+function ownRegion(region: CacheRegion<never, never>, runtime: PatternsRuntime, site: CallSite): SourceOptions {
+  if (!runtime.claimName(`cache resource ${region.resource}`, [region])) {
+    const message =
+      `'${region.resource}' is defined by two defineCache() calls in this application, so that values of different forms ` +
+      `could meet under one key; define it once and export it, or rename one`;
+    throw new InvalidOptionsError(whereOf(site), [{ path: 'resource', message }]);
+  }
+  const { key, when, unless, options } = region;
+  return { ...options, key, when, unless };
+}

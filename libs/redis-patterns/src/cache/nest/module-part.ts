@@ -1,0 +1,11 @@
+import type { PatternPart } from '../../nest/pattern-part.js';
+import { resolveCacheOptions, type ResolvedCacheOptions } from '../cache.options.js';
+import { CacheService } from '../cache.service.js';
+
+/** What the cache adds to the module. */
+export const cachePart: PatternPart<ResolvedCacheOptions> = {
+  option: 'cache',
+  resolve: resolveCacheOptions,
+  services: [{ token: CacheService, create: (context, options) => new CacheService(context, options) }],
+  decorators: ['@Cacheable', '@CachePut', '@CacheEvict'],
+};

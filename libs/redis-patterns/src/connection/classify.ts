@@ -1,0 +1,66 @@
+import type { FailureOutcome, UnavailableCode } from './connection.errors.js';
+
+/** What an ioredis error means for the caller. */
+export interface Failure {
+  readonly outcome: FailureOutcome;
+  /** Absent: the command itself is wrong (`RedisCommandError`). */
+  readonly code?: UnavailableCode;
+  readonly reply?: string;
+  /** The state passes by itself, and nothing happened: safe to try again. */
+  readonly passing: boolean;
+  /** Text for people: Redis' words without any argument. */
+  readonly text: string;
+}
+
+/** Redis is up but in a state that ends by itself; the command was not run. */
+const PASSING = new Set(['READONLY', 'MASTERDOWN', 'LOADING', 'BUSY', 'CLUSTERDOWN', 'TRYAGAIN', 'MOVED', 'ASK']);
+/** Redis refuses for a reason that needs somebody: memory, disk, replicas, credentials. The command was not run. */
+const REFUSING = new Set(['OOM', 'MISCONF', 'NOREPLICAS', 'NOAUTH', 'WRONGPASS']);
+/** Part of ioredis' messages for what it never wrote to a socket. */
+const NOT_SENT = /isn't writeable|Cluster isn't ready/;
+const LEFT_OVER_REDIRECT = /^Too many Cluster redirections\. Last error: (?:\w+: )?([A-Z]+)/;
+/** A script that failed in the middle: what it wrote before stays. */
+const INSIDE_SCRIPT = /script: [0-9a-f]+, on @user_script/;
+
+/**
+ * Reads an error of ioredis by the words of its message: its classes differ by path (`SimpleError`, `ReplyError`,
+ * `AbortError`) for the same reply.
+ */
+export function classify(error: unknown): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  if (NOT_SENT.test(message)) {
+    return { outcome: 'not-sent', code: 'ERR_REDIS_NOT_READY', passing: true, text: 'the connection is not ready' };
+  }
+  const reply = LEFT_OVER_REDIRECT.exec(message)?.[1] ?? /^[A-Z][A-Z0-9]+(?= |$)/.exec(message)?.[0];
+  if (reply !== undefined) return classifyReply(reply, redact(message));
+  return {
+    outcome: 'unknown',
+    code: 'ERR_REDIS_CONNECTION_LOST',
+    passing: false,
+    text: 'the connection was lost with the call in flight',
+  };
+}
+
+function classifyReply(reply: string, text: string): Failure {
+  if (PASSING.has(reply)) return { outcome: 'refused', code: 'ERR_REDIS_REFUSED', reply, passing: true, text };
+  if (REFUSING.has(reply)) return { outcome: 'refused', code: 'ERR_REDIS_REFUSED', reply, passing: false, text };
+  // After its first write a script is refused no more, so only a fault in the middle leaves half of the work behind.
+  return { outcome: INSIDE_SCRIPT.test(text) ? 'unknown' : 'refused', reply, passing: false, text };
+}
+
+/** Redis repeats the arguments of a command that it does not know: they may hold a password or a session. */
+export function redact(message: string): string {
+  return message.replace(/,? with args beginning with:.*$/s, '').slice(0, 300);
+}
+
+/**
+ * A copy of an ioredis error that is safe to keep: the original carries `command.args`, with the AUTH password and every
+ * value in clear.
+ */
+export function safeCause(error: unknown): Error {
+  const original = error instanceof Error ? error : new Error(String(error));
+  const copy = new Error(redact(original.message));
+  copy.name = original.name;
+  if ('code' in original && typeof original.code === 'string') Object.assign(copy, { code: original.code });
+  return copy;
+}

@@ -1,0 +1,73 @@
+import type { Cluster, Redis } from 'ioredis';
+import type { KeyBuilder } from '../keys/index.js';
+import type { Telemetry } from '../telemetry/index.js';
+
+/** A raw ioredis client of any topology. */
+export type RedisClient = Redis | Cluster;
+
+/**
+ * How safe it is to run an operation a second time, when it is not known whether the first time happened:
+ * `read` and `idempotent`: harmless; `token`: it carries a token by which it finds its own first run; `once`: never.
+ */
+export type Effect = 'read' | 'idempotent' | 'token' | 'once';
+
+/** One call to Redis. */
+export interface Operation<T> {
+  /** Name for errors and telemetry, such as `lock.acquire`; never a key. */
+  readonly name: string;
+  readonly effect: Effect;
+  /** Sends the command, pipeline or script. Called again for a repetition. */
+  send(client: RedisClient): Promise<T>;
+  /** One of its keys: in a Cluster it tells which node must be ready. */
+  readonly key?: string;
+  /** Milliseconds until the call rejects. Default: the connection's `commandTimeout`. */
+  readonly deadline?: number;
+  readonly signal?: AbortSignal;
+  /** Wait, within the deadline, for a connection that is not ready. Default false: `not-sent` at once. */
+  readonly wait?: boolean;
+  /** Called with a success that came after the call had been given up: the place to undo it. */
+  readonly onLate?: (reply: T) => void;
+}
+
+/** A socket of its own, for commands that block it. */
+export interface BlockingLease {
+  readonly client: RedisClient;
+  /** Counts the times that a socket became ready: a change means that replies may have been lost. */
+  readonly epoch: number;
+  /** Resolves when the socket is ready. */
+  ready(signal?: AbortSignal): Promise<void>;
+  /** Drops the socket (what it waits for rejects) and connects a new one. */
+  reset(): void;
+}
+
+/** The one way to Redis: engines call {@link RedisConnection.run}, never ioredis. */
+export interface RedisConnection {
+  readonly name: string;
+  readonly mode: 'standalone' | 'sentinel' | 'cluster';
+  /** Milliseconds; the deadline of operations that bring none. */
+  readonly commandTimeout: number;
+  /** How many {@link withBlocking} may run at the same time (`pool.maxBlocking`). */
+  readonly maxBlocking: number;
+  /**
+   * Runs an operation and settles exactly once, at its deadline at the latest.
+   *
+   * @throws RedisUnavailableError when Redis does not serve; its `outcome` says whether the operation may have run
+   * @throws RedisCommandError when Redis calls the command itself wrong
+   */
+  run<T>(operation: Operation<T>): Promise<T>;
+  /**
+   * Lends a socket of its own for the time of `fn`, at most `pool.maxBlocking` at a time.
+   *
+   * @throws RedisUnavailableError (`ERR_REDIS_OVERLOADED`) when none is free within `pool.acquireTimeout`
+   */
+  withBlocking<T>(fn: (lease: BlockingLease) => Promise<T>, options?: { signal?: AbortSignal }): Promise<T>;
+  /** The masters, for work that goes through all keys: one client, in a Cluster one for each master. */
+  masters(): readonly Redis[];
+}
+
+/** What every engine is built on. */
+export interface EngineContext {
+  readonly connection: RedisConnection;
+  readonly keys: KeyBuilder;
+  readonly telemetry: Telemetry;
+}

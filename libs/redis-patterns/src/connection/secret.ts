@@ -1,0 +1,32 @@
+import { inspect } from 'node:util';
+
+/**
+ * Holds a password so that no log line, error, dump or JSON of the options can show it: everything that prints a value
+ * sees `***`, only {@link Secret.reveal} gives it.
+ */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return '***';
+  }
+
+  toJSON(): string {
+    return '***';
+  }
+
+  [inspect.custom](): string {
+    return '***';
+  }
+}
+
+/** A password, or the function that gives the current one (rotation, cloud IAM tokens). */
+export type PasswordSource = Secret | (() => string | Promise<string>);

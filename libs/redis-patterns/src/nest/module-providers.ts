@@ -1,0 +1,66 @@
+import type { FactoryProvider, InjectionToken, Provider } from '@nestjs/common';
+import { getRedisToken } from './inject-redis.js';
+import { PATTERNS_RUNTIME, PatternsExplorer, patternsRuntimeProviders } from './method-decorator/index.js';
+import { OPTIONS, type GivenOptions } from './options-providers.js';
+import type { AnyPatternPart, ServiceDefinition } from './pattern-part.js';
+import { patternParts } from './pattern-parts.js';
+import { PatternsApp } from './patterns-app.js';
+import { PatternsLifecycle } from './patterns-lifecycle.js';
+import { RedisConnections } from './redis-connections.js';
+import { resolveModuleOptions } from './redis-patterns.options.js';
+
+/** Everything that the module provides, apart from its options. */
+export function moduleProviders(connectionNames: ReadonlySet<string>): {
+  providers: Provider[];
+  exports: InjectionToken[];
+} {
+  const services = patternParts.flatMap((part) => part.services.map((service) => serviceProvider(part, service)));
+  const clients = [...connectionNames].map(clientProvider);
+  const tokens = services.map((service) => service.provide as ServiceDefinition<never>['token']);
+  const app: FactoryProvider<PatternsApp> = {
+    provide: PatternsApp,
+    inject: [OPTIONS],
+    useFactory: ({ raw, where }: GivenOptions) => new PatternsApp(resolveModuleOptions(raw, where), where),
+  };
+  const connections: FactoryProvider<RedisConnections> = {
+    provide: RedisConnections,
+    inject: [PatternsApp],
+    useFactory: (owner: PatternsApp) => new RedisConnections(owner),
+  };
+  return {
+    providers: [
+      app,
+      connections,
+      ...clients,
+      ...services,
+      PatternsLifecycle,
+      ...patternsRuntimeProviders(tokens),
+      ...patternParts.flatMap((part) => part.providers ?? []),
+    ],
+    exports: [
+      PATTERNS_RUNTIME,
+      PatternsExplorer,
+      RedisConnections,
+      ...tokens,
+      ...clients.map((client) => client.provide),
+    ],
+  };
+}
+
+function serviceProvider(part: AnyPatternPart, { token, create }: ServiceDefinition<never>): FactoryProvider<object> {
+  return {
+    provide: token,
+    inject: [PatternsApp],
+    // A part's own options are what its own `resolve` made of them.
+    useFactory: (app: PatternsApp) => create(app.engineContext(part), app.options.patterns.get(part) as never),
+  };
+}
+
+function clientProvider(name: string): FactoryProvider {
+  return {
+    provide: getRedisToken(name),
+    inject: [PatternsApp],
+    // Without a default connection the token exists all the same, so that the message can say what to do.
+    useFactory: (app: PatternsApp) => (app.hasConnection(name) ? app.connection(name).client : undefined),
+  };
+}

@@ -1,0 +1,31 @@
+import type { Provider, Type } from '@nestjs/common';
+import type { EngineContext } from '../connection/index.js';
+
+/** A service of a pattern: the class that users inject, and how it is made. */
+export interface ServiceDefinition<Resolved> {
+  readonly token: Type<object>;
+  create: (context: EngineContext, options: Resolved) => object;
+}
+
+/** What a pattern adds to the module. One list of these is all that the module knows about patterns. */
+export interface PatternPart<
+  Resolved extends { readonly connection?: string | undefined } = { readonly connection?: string | undefined },
+> {
+  /** Its key in the module's options, also in messages. */
+  readonly option: string;
+  /** Parses its options; `raw` is `undefined` where the application gave none. */
+  resolve(raw: unknown, where: string): Resolved;
+  readonly services: readonly ServiceDefinition<Resolved>[];
+  /** Its method decorators as they are written, such as `'@Cacheable'`: an application that has one uses the pattern. */
+  readonly decorators: readonly string[];
+  /** Guards, explorers and runtimes; they may inject the services. */
+  readonly providers?: readonly Provider[];
+}
+
+/** A part of any pattern, for code that does not look into its options. */
+export type AnyPatternPart = Omit<PatternPart, 'services'> & { readonly services: readonly ServiceDefinition<never>[] };
+
+/** A service with work that must end before the connections close. */
+export interface Closable {
+  close?(): Promise<void>;
+}

@@ -1,0 +1,17 @@
+import type { CacheOptions } from '../cache/index.js';
+import { cachePart } from '../cache/nest/index.js';
+import type { RateLimitOptions } from '../rate-limit/index.js';
+import { rateLimitPart } from '../rate-limit/nest/index.js';
+import type { StreamOptions } from '../stream/index.js';
+import { streamPart } from '../stream/nest/index.js';
+import type { AnyPatternPart } from './pattern-part.js';
+
+/** Options of all patterns, as the module takes them. */
+export interface PatternOptions {
+  cache?: CacheOptions;
+  rateLimit?: RateLimitOptions;
+  stream?: StreamOptions;
+}
+
+/** Every pattern of the library. */
+export const patternParts: readonly AnyPatternPart[] = [cachePart, rateLimitPart, streamPart];

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { ManagedConnection, type EngineContext } from '../connection/index.js';
+import { closest } from '../core/options.js';
+import { InvalidOptionsError } from '../core/errors.js';
+import { KeyBuilder } from '../keys/index.js';
+import { Telemetry } from '../telemetry/index.js';
+import type { AnyPatternPart } from './pattern-part.js';
+import { DEFAULT_CONNECTION, type ResolvedModuleOptions } from './redis-patterns.options.js';
+import { MissingConnection } from './missing-connection.js';
+
+/** What one application has of this library: its options, connections and keys. Nothing of it is shared. */
+export class PatternsApp {
+  readonly telemetry = new Telemetry(randomUUID());
+  readonly keys: KeyBuilder;
+  readonly #connections = new Map<string, ManagedConnection>();
+
+  constructor(
+    readonly options: ResolvedModuleOptions,
+    /** Begins the message of an option error: `RedisPatternsModule.forRoot`. */
+    readonly where: string,
+  ) {
+    this.keys = new KeyBuilder(options.namespace);
+    for (const [name, connection] of options.connections) {
+      this.#connections.set(name, new ManagedConnection(name, options.namespace, connection, this.telemetry));
+    }
+  }
+
+  get connectionNames(): readonly string[] {
+    return [...this.#connections.keys()];
+  }
+
+  hasConnection(name: string): boolean {
+    return this.#connections.has(name);
+  }
+
+  /** @throws InvalidOptionsError when there is no connection of that name */
+  connection(name: string): ManagedConnection {
+    const found = this.#connections.get(name);
+    if (found !== undefined) return found;
+    const guess = closest(name, this.connectionNames);
+    const hint = guess === undefined ? `defined are ${this.connectionNames.join(', ')}` : `did you mean '${guess}'?`;
+    throw new InvalidOptionsError(this.where, [
+      { path: `connections.${name}`, message: `no such connection; ${hint}` },
+    ]);
+  }
+
+  /** What the engines of a pattern are built on. */
+  engineContext(part: AnyPatternPart): EngineContext {
+    const { keys, telemetry } = this;
+    const missing = this.missingConnection(part);
+    if (missing !== undefined) return { connection: new MissingConnection(missing), keys, telemetry };
+    return { connection: this.connection(this.#connectionName(part)), keys, telemetry };
+  }
+
+  /** Why a pattern cannot be used: it names no connection, and there is no default one. */
+  missingConnection(part: AnyPatternPart): InvalidOptionsError | undefined {
+    if (this.#connections.has(this.#connectionName(part))) return undefined;
+    const known = this.connectionNames.map((name) => `'${name}'`).join(' or ');
+    const message = `is needed: no connection is named '${DEFAULT_CONNECTION}', so name the one to use (${known})`;
+    return new InvalidOptionsError(this.where, [{ path: `${part.option}.connection`, message }]);
+  }
+
+  async start(): Promise<void> {
+    const all = [...this.#connections.values()];
+    for (const connection of all) connection.open();
+    const results = await Promise.allSettled(all.map((connection) => connection.settleBoot()));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed === undefined) return;
+    await this.close();
+    throw failed.reason;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
+  }
+
+  #connectionName(part: AnyPatternPart): string {
+    return this.options.patterns.get(part)?.connection ?? DEFAULT_CONNECTION;
+  }
+}

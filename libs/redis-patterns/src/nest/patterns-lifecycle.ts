@@ -1,0 +1,76 @@
+import {
+  Inject,
+  Injectable,
+  type BeforeApplicationShutdown,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
+import { InvalidOptionsError } from '../core/errors.js';
+import { usedPatterns } from './pattern-usage.js';
+import { PatternsExplorer } from './method-decorator/index.js';
+import type { Closable } from './pattern-part.js';
+import { patternParts } from './pattern-parts.js';
+import { PatternsApp } from './patterns-app.js';
+import { TelemetryLogger } from './telemetry-logger.js';
+
+/**
+ * The module's beginning and end. Nest runs the hooks of a global module first at start and last at shutdown, which is
+ * what connections need: they are there for everybody else's `onModuleInit`, and still there for everybody else's
+ * `onApplicationShutdown`.
+ */
+@Injectable()
+export class PatternsLifecycle implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
+  readonly #logger: TelemetryLogger;
+
+  constructor(
+    @Inject(PatternsApp) private readonly app: PatternsApp,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
+    @Inject(PatternsExplorer) private readonly explorer: PatternsExplorer,
+  ) {
+    this.#logger = new TelemetryLogger(app.telemetry.app);
+  }
+
+  async onModuleInit(): Promise<void> {
+    this.#refuseSecondRegistration();
+    this.#refuseMissingConnections();
+    this.#logger.start();
+    try {
+      await this.app.start();
+    } catch (error) {
+      this.#logger.stop();
+      throw error;
+    }
+  }
+
+  /** Services end what they have begun (locks are released, readers drained) while their connections are still open. */
+  async beforeApplicationShutdown(): Promise<void> {
+    const services = patternParts.flatMap((part) => part.services);
+    await Promise.all(services.map(({ token }) => this.moduleRef.get<Closable>(token).close?.()));
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.app.close();
+    this.#logger.stop();
+  }
+
+  #refuseSecondRegistration(): void {
+    const registrations = [...this.modules.values()].filter((module) => module.providers.has(PatternsApp));
+    if (registrations.length < 2) return;
+    throw new InvalidOptionsError('RedisPatternsModule', [
+      {
+        path: '',
+        message:
+          'it is registered twice in this application; call forRoot() or forRootAsync() once, in the root module, and import nothing elsewhere',
+      },
+    ]);
+  }
+
+  #refuseMissingConnections(): void {
+    for (const part of usedPatterns(this.modules, this.explorer.list(), this.app.options.configured)) {
+      const missing = this.app.missingConnection(part);
+      if (missing !== undefined) throw missing;
+    }
+  }
+}

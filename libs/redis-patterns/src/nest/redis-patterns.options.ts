@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import type { InjectionToken, ModuleMetadata, OptionalFactoryDependency, Type } from '@nestjs/common';
+import {
+  resolveConnectionOptions,
+  type ConnectionOptions,
+  type ResolvedConnectionOptions,
+} from '../connection/index.js';
+import { InvalidOptionsError } from '../core/errors.js';
+import { closest, parseOptions } from '../core/options.js';
+import type { AnyPatternPart } from './pattern-part.js';
+import { patternParts, type PatternOptions } from './pattern-parts.js';
+
+/** Options of {@link RedisPatternsModule}. Each pattern takes `connection`, the name of the connection that it uses. */
+export interface RedisPatternsOptions extends PatternOptions {
+  /** First part of every key: 1 to 64 of `A-Z a-z 0-9 . _ -`. Two applications on one Redis take different ones. */
+  namespace: string;
+  /** The connection named `'default'`: a URL or options. */
+  connection?: string | ConnectionOptions;
+  /** More connections by name, for example `{ cache: …, durable: … }`. */
+  connections?: Record<string, string | ConnectionOptions>;
+}
+
+/** Gives the options, for `useClass` and `useExisting`. */
+export interface RedisPatternsOptionsFactory {
+  createRedisPatternsOptions(): RedisPatternsOptions | Promise<RedisPatternsOptions>;
+}
+
+/** Options that are known only when the application starts. Exactly one of `useFactory`, `useClass`, `useExisting`. */
+export interface RedisPatternsAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
+  /** Visible everywhere without an import. Default true. */
+  isGlobal?: boolean;
+  /** Names of connections besides `'default'` that `@InjectRedis(name)` shall inject. */
+  connectionNames?: readonly string[];
+  inject?: (InjectionToken | OptionalFactoryDependency)[];
+  // The arguments are what `inject` names: only the caller knows their types.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  useFactory?: (...args: any[]) => RedisPatternsOptions | Promise<RedisPatternsOptions>;
+  useClass?: Type<RedisPatternsOptionsFactory>;
+  useExisting?: InjectionToken;
+}
+
+export const DEFAULT_CONNECTION = 'default';
+
+/** The module's options, parsed once. */
+export interface ResolvedModuleOptions {
+  readonly namespace: string;
+  readonly connections: ReadonlyMap<string, ResolvedConnectionOptions>;
+  readonly patterns: ReadonlyMap<AnyPatternPart, { readonly connection?: string | undefined }>;
+  /** Patterns that the application configured, hence uses. */
+  readonly configured: ReadonlySet<AnyPatternPart>;
+}
+
+const NAME = /^[A-Za-z0-9._-]{1,64}$/;
+const NAMESPACE_RULE =
+  "is required: the first part of every key, 1 to 64 letters, digits, '.', '_' or '-', for example namespace: 'shop'";
+const connectionValue = () =>
+  z.custom<string | ConnectionOptions>(
+    (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+    "must be a URL such as 'redis://127.0.0.1:6379' or connection options",
+  );
+
+const schema = z.strictObject({
+  namespace: z.string(NAMESPACE_RULE).regex(NAME, NAMESPACE_RULE),
+  connection: connectionValue().optional(),
+  connections: z
+    .record(z.string().regex(NAME, "a name is 1 to 64 letters, digits, '.', '_' or '-'"), connectionValue())
+    .optional(),
+  ...Object.fromEntries(patternParts.map((part) => [part.option, z.unknown().optional()])),
+});
+
+/**
+ * Parses everything that was given to the module.
+ *
+ * @throws InvalidOptionsError naming each option and its remedy
+ */
+export function resolveModuleOptions(raw: RedisPatternsOptions, where: string): ResolvedModuleOptions {
+  const { namespace, connection, connections = {}, ...rest } = parseOptions(schema, raw, where);
+  if (connection !== undefined && connections[DEFAULT_CONNECTION] !== undefined) {
+    throw new InvalidOptionsError(where, [
+      { path: 'connections.default', message: "and 'connection' both define the default connection; give it once" },
+    ]);
+  }
+  const resolved = new Map<string, ResolvedConnectionOptions>();
+  if (connection !== undefined)
+    resolved.set(DEFAULT_CONNECTION, resolveConnectionOptions(connection, where, 'connection'));
+  for (const [name, options] of Object.entries(connections)) {
+    resolved.set(name, resolveConnectionOptions(options, where, `connections.${name}`));
+  }
+  if (resolved.size === 0) {
+    const message = "is missing: give a URL such as 'redis://127.0.0.1:6379', or connection options";
+    throw new InvalidOptionsError(where, [{ path: 'connection', message }]);
+  }
+  const given = rest as Record<string, unknown>;
+  const patterns = new Map(patternParts.map((part) => [part, part.resolve(given[part.option], where)]));
+  for (const [part, options] of patterns) checkConnectionName(part, options.connection, [...resolved.keys()], where);
+  const configured = new Set(patternParts.filter((part) => given[part.option] !== undefined));
+  return { namespace, connections: resolved, patterns, configured };
+}
+
+function checkConnectionName(
+  part: AnyPatternPart,
+  name: string | undefined,
+  known: readonly string[],
+  where: string,
+): void {
+  if (name === undefined || known.includes(name)) return;
+  const guess = closest(name, known);
+  const hint =
+    guess === undefined ? `defined are ${known.map((text) => `'${text}'`).join(', ')}` : `did you mean '${guess}'?`;
+  throw new InvalidOptionsError(where, [
+    { path: `${part.option}.connection`, message: `no connection is named '${name}'; ${hint}` },
+  ]);
+}

@@ -1,0 +1,44 @@
+import { InvalidOptionsError, type OptionIssue } from '../../core/errors.js';
+import { closest } from '../../core/options.js';
+import type { LimitUse } from './limit-use.js';
+
+const OPTIONS = ['by', 'cost', 'skipIf'] as const;
+
+/**
+ * Checks what the types leave open, and what plain JavaScript can give.
+ *
+ * @param handler whether it is on a request handler, where `by` may be left to the policy
+ * @throws InvalidOptionsError
+ */
+export function checkUse(use: LimitUse, where: string, handler: boolean): void {
+  const issues: OptionIssue[] = [];
+  if (use.policies.length === 0) issues.push({ path: 'policies', message: 'name at least one' });
+  for (const option of Object.keys(use)) {
+    if (option === 'policies' || (OPTIONS as readonly string[]).includes(option)) continue;
+    const guess = closest(option, OPTIONS);
+    const hint = guess === undefined ? `known are ${OPTIONS.join(', ')}` : `did you mean '${guess}'?`;
+    issues.push({ path: option, message: `unknown option; ${hint}` });
+  }
+  if (typeof use.cost !== 'function' && use.cost !== undefined && !(Number.isSafeInteger(use.cost) && use.cost >= 0)) {
+    issues.push({ path: 'cost', message: 'must be an integer from 0, or a function' });
+  }
+  if (use.skipIf !== undefined && typeof use.skipIf !== 'function') {
+    issues.push({ path: 'skipIf', message: 'must be a function' });
+  }
+  const byMessage = handler ? checkHandlerBy(use.by) : checkMethodBy(use.by);
+  if (byMessage !== undefined) issues.push({ path: 'by', message: byMessage });
+  if (issues.length > 0) throw new InvalidOptionsError(where, issues);
+}
+
+function checkHandlerBy(by: unknown): string | undefined {
+  const fits = by === undefined || by === 'ip' || by === 'user' || typeof by === 'function';
+  return fits ? undefined : "must be 'ip', 'user' or a function of the execution context";
+}
+
+function checkMethodBy(by: unknown): string | undefined {
+  if (typeof by === 'function') return undefined;
+  return (
+    'must be a function of the arguments, as this method handles no requests and knows no client: say who is counted, ' +
+    "such as (userId: string) => userId, or count all calls together with () => 'all'"
+  );
+}

@@ -1,0 +1,75 @@
+import 'reflect-metadata';
+import type { ExecutionContext } from '@nestjs/common';
+import type { Policy, SubjectSource } from '../policy.js';
+import type { PolicyReference } from '../policy-book.js';
+
+/** Metadata of a class or method: its uses of `@RateLimit`, outermost first. */
+const USES = Symbol.for('nestjs-redis-patterns:rate-limit');
+/** Metadata of a class or method: what `@SkipRateLimit` names. */
+const SKIPS = Symbol.for('nestjs-redis-patterns:rate-limit-skip');
+
+/** What `@RateLimit` takes: a name in `rateLimit.policies`, what `definePolicy` made, a policy, or a list of those. */
+export type RateLimitPolicies = PolicyReference | Policy | readonly (PolicyReference | Policy)[];
+
+/** Options of `@RateLimit` on request handlers and controllers. */
+export interface HandlerLimitOptions {
+  /** Who is counted: the client's address, the user of the request, or what the function returns. Default: that of the policy. */
+  by?: SubjectSource;
+  /** Units of a call: an integer from 0. Default: the `cost` of the policy. */
+  cost?: number | ((context: ExecutionContext) => number | Promise<number>);
+  /** Whether a request is not to be counted. */
+  skipIf?: (context: ExecutionContext) => boolean | Promise<boolean>;
+}
+
+/** Functions of the arguments of a method, for {@link MethodLimitOptions}. */
+export type SubjectOfCall = (...args: never[]) => string | Promise<string>;
+export type CostOfCall = (...args: never[]) => number | Promise<number>;
+export type SkipCall = (...args: never[]) => boolean | Promise<boolean>;
+
+/** Options of `@RateLimit` on other methods. The functions get the arguments of the method. */
+export interface MethodLimitOptions<
+  By extends SubjectOfCall,
+  Cost extends CostOfCall = never,
+  Skip extends SkipCall = never,
+> {
+  /** Who is counted, never empty; `() => 'all'` counts all calls together. */
+  by: By;
+  /** Units of a call: an integer from 0. Default: the `cost` of the policy. */
+  cost?: number | Cost;
+  /** Whether a call is not to be counted. */
+  skipIf?: Skip;
+}
+
+/** One use of `@RateLimit`; what the functions get depends on where it is. */
+export interface LimitUse {
+  readonly policies: readonly (PolicyReference | Policy)[];
+  readonly by: SubjectSource | ((...args: never[]) => unknown) | undefined;
+  readonly cost: number | ((...args: never[]) => unknown) | undefined;
+  readonly skipIf: ((...args: never[]) => unknown) | undefined;
+}
+
+type Target = object;
+
+/** The uses on a class (inherited ones too) or on a method. */
+export function usesOf(target: Target): readonly LimitUse[] {
+  return (Reflect.getMetadata(USES, target) ?? []) as readonly LimitUse[];
+}
+
+export function addUse(target: Target, use: LimitUse): void {
+  Reflect.defineMetadata(USES, [use, ...usesOf(target)], target);
+}
+
+/** Names that are skipped on a class or method: `'all'` without a name, `undefined` without the decorator. */
+export function skipsOf(target: Target): 'all' | readonly string[] | undefined {
+  const names = Reflect.getMetadata(SKIPS, target) as readonly string[] | undefined;
+  return names?.length === 0 ? 'all' : names;
+}
+
+export function setSkips(target: Target, names: readonly string[]): void {
+  Reflect.defineMetadata(SKIPS, names, target);
+}
+
+/** Calls a function of the options, which the types have been checked for where it was given. */
+export function ask(fn: (...args: never[]) => unknown, args: readonly unknown[]): unknown {
+  return (fn as (...args: readonly unknown[]) => unknown)(...args);
+}

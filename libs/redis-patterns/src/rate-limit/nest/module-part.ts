@@ -1,0 +1,14 @@
+import type { PatternPart } from '../../nest/pattern-part.js';
+import { resolveRateLimitOptions, type ResolvedRateLimitOptions } from '../rate-limit.options.js';
+import { RateLimitService } from '../rate-limit.service.js';
+import { RateLimitExplorer } from './rate-limit.explorer.js';
+import { RateLimitFilter } from './rate-limit.filter.js';
+
+/** What rate limits add to the module. */
+export const rateLimitPart: PatternPart<ResolvedRateLimitOptions> = {
+  option: 'rateLimit',
+  resolve: resolveRateLimitOptions,
+  services: [{ token: RateLimitService, create: (context, options) => new RateLimitService(context, options) }],
+  decorators: ['@RateLimit'],
+  providers: [RateLimitExplorer, RateLimitFilter],
+};

@@ -1,0 +1,76 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { MetadataScanner, ModulesContainer } from '@nestjs/core';
+import { InvalidOptionsError } from '../../core/errors.js';
+import { isRequestHandler } from '../../nest/method-decorator/index.js';
+import { RateLimitService } from '../rate-limit.service.js';
+import { planHandler } from './handler-plan.js';
+import { skipsOf, usesOf } from './limit-use.js';
+
+type Class = abstract new (...args: never[]) => object;
+type Methods = Record<string, () => unknown>;
+
+/** Checks, when the application starts, what `@RateLimit` and `@SkipRateLimit` say on classes and handlers. */
+@Injectable()
+export class RateLimitExplorer implements OnModuleInit {
+  constructor(
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(RateLimitService) private readonly service: RateLimitService,
+  ) {}
+
+  /** @throws InvalidOptionsError naming the class or method */
+  onModuleInit(): void {
+    // A test may have put anything in its place.
+    if (!(this.service instanceof RateLimitService)) return;
+    const classes = [...this.#classes()];
+    for (const each of classes) this.#planClass(each);
+    // Names that only decorators define are known by now.
+    for (const each of classes) this.#checkSkips(each);
+  }
+
+  #classes(): Set<Class> {
+    const found = new Set<Class>();
+    for (const module of this.modules.values()) {
+      for (const { metatype, inject } of [...module.controllers.values(), ...module.providers.values()]) {
+        if (!inject && typeof metatype === 'function' && metatype.prototype) found.add(metatype as unknown as Class);
+      }
+    }
+    return found;
+  }
+
+  #planClass(owner: Class): void {
+    const handlers = methodsOf(owner).filter(({ handlesRequests }) => handlesRequests);
+    if (handlers.length === 0 && usesOf(owner).length > 0) {
+      const message =
+        'the class handles no requests, so that nothing would be limited; decorate its methods, each with a `by`';
+      throw new InvalidOptionsError(`${owner.name} with @RateLimit`, [{ path: '', message }]);
+    }
+    for (const { method } of handlers) planHandler(this.service.policies, owner, method);
+  }
+
+  #checkSkips(owner: Class): void {
+    this.#checkNames(skipsOf(owner), owner.name);
+    for (const { name, method, handlesRequests } of methodsOf(owner)) {
+      const skips = skipsOf(method);
+      if (skips === undefined) continue;
+      const where = `${owner.name}.${name}`;
+      this.#checkNames(skips, where);
+      if (handlesRequests) continue;
+      const message = 'has no effect: the method handles no requests; use `skipIf` of its @RateLimit';
+      throw new InvalidOptionsError(`${where} with @SkipRateLimit`, [{ path: '', message }]);
+    }
+  }
+
+  #checkNames(names: 'all' | readonly string[] | undefined, where: string): void {
+    if (names === undefined || names === 'all') return;
+    for (const name of names) this.service.policies.checkName(name, `${where} with @SkipRateLimit`);
+  }
+}
+
+function methodsOf(owner: Class): { name: string; method: () => unknown; handlesRequests: boolean }[] {
+  const prototype = owner.prototype as Methods;
+  return new MetadataScanner().getAllMethodNames(prototype).map((name) => ({
+    name,
+    method: prototype[name]!,
+    handlesRequests: isRequestHandler(prototype, name),
+  }));
+}

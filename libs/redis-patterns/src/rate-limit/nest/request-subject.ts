@@ -1,0 +1,73 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { RateLimitService } from '../rate-limit.service.js';
+import { RateLimitSubjectError } from '../rate-limit.errors.js';
+import { clientNetwork } from './client-network.js';
+import type { HandlerPlan } from './handler-plan.js';
+
+interface Request {
+  readonly ip?: unknown;
+  readonly user?: unknown;
+}
+
+/** The request of HTTP or GraphQL; others have none that is known here. */
+export function requestOf(context: ExecutionContext): object | undefined {
+  const type = context.getType<string>();
+  if (type === 'http') return context.switchToHttp().getRequest<object>();
+  if (type !== 'graphql') return undefined;
+  const graphql = context.getArgByIndex<{ req?: object } | undefined>(2);
+  return graphql?.req ?? graphql;
+}
+
+/**
+ * Who a request is counted for: `ip:…`, `user:…`, or what the function says.
+ *
+ * @throws RateLimitSubjectError when it cannot be told
+ */
+export async function requestSubject(
+  { by, name }: HandlerPlan,
+  context: ExecutionContext,
+  service: RateLimitService,
+): Promise<string> {
+  if (typeof by === 'function') return checkSubject(await by(context), name);
+  const request = requestOf(context) as Request | undefined;
+  if (request === undefined) {
+    const message = `'${by}' cannot be told from a ${context.getType<string>()} message; give 'by' as a function`;
+    throw new RateLimitSubjectError(name, message);
+  }
+  if (by === 'user' && request.user !== undefined && request.user !== null) return userSubject(request.user, name);
+  if (by === 'user') {
+    service.warnOnce(
+      `no-user ${name}`,
+      `${name} is limited by 'user', but a request had none: it is counted by its address. Where the guard that sets the ` +
+        `user is on the method, write @RateLimit above it.`,
+    );
+  }
+  return ipSubject(request.ip, service.options.ip.v6Prefix, name);
+}
+
+/**
+ * What a `by` function gave.
+ *
+ * @throws RateLimitSubjectError unless it is a text that is not empty
+ */
+export function checkSubject(subject: unknown, where: string): string {
+  if (typeof subject === 'string' && subject !== '') return subject;
+  const what = subject === '' ? 'an empty text' : subject === null ? 'null' : `a value of type ${typeof subject}`;
+  throw new RateLimitSubjectError(where, `'by' gave ${what}; it must name who is counted, such as 'user:42'`);
+}
+
+function userSubject(user: object, where: string): string {
+  const { id, sub, userId } = user as { id?: unknown; sub?: unknown; userId?: unknown };
+  const found = [id, sub, userId].find((each) => each !== undefined && each !== null && each !== '');
+  if (typeof found === 'string' || typeof found === 'number' || typeof found === 'bigint') return `user:${found}`;
+  throw new RateLimitSubjectError(where, "the user has no 'id', 'sub' or 'userId'; give 'by' as a function");
+}
+
+function ipSubject(ip: unknown, v6Prefix: number, where: string): string {
+  const network = typeof ip === 'string' ? clientNetwork(ip, v6Prefix) : undefined;
+  if (network !== undefined) return `ip:${network}`;
+  throw new RateLimitSubjectError(
+    where,
+    "the request has no usable 'ip' (a Unix socket, or a proxy that writes something else); check 'trust proxy', or give 'by' as a function",
+  );
+}

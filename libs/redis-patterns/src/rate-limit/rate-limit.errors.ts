@@ -1,0 +1,80 @@
+import { formatDuration } from '../core/duration.js';
+import { RedisPatternsError } from '../core/errors.js';
+import type { RateLimitResult } from './rate-limit.result.js';
+
+/**
+ * A call above the limit, from a provider method with `@RateLimit`. Code `ERR_RATE_LIMIT_EXCEEDED`. In the course of a request
+ * that nobody catches it for, it is answered with 429 and `Retry-After`. A refused call has cost nothing: try again after
+ * `result.retryAfterMs`.
+ *
+ * @example
+ * ```ts
+ * catch (error) {
+ *   if (error instanceof RateLimitExceededError) return { busy: true, retryAfter: error.retryAfter };
+ *   throw error;
+ * }
+ * ```
+ */
+export class RateLimitExceededError extends RedisPatternsError {
+  readonly status = 429;
+  /** `status`, `statusCode` and `expose` are how Nest, Express and others know an error that is an answer. */
+  readonly statusCode = 429;
+  readonly expose = true;
+  /** Whole seconds to wait, at least 1; `undefined` when waiting does not help. */
+  readonly retryAfter: number | undefined;
+
+  constructor(readonly result: RateLimitResult) {
+    const { policy, limit, policies } = result;
+    const window = policies.find((each) => each.policy === policy)?.window ?? 0;
+    const retryAfter = retryAfterSeconds(result.retryAfterMs);
+    const remedy =
+      retryAfter === undefined ? 'the call costs more than the whole limit' : `try again in ${retryAfter} s`;
+    super(
+      'ERR_RATE_LIMIT_EXCEEDED',
+      `Rate limit '${policy}' is exceeded (${limit} in ${formatDuration(window)}); ${remedy}`,
+    );
+    this.retryAfter = retryAfter;
+  }
+}
+
+/**
+ * Redis could not decide within `deadline`, and a policy of the call says `onStoreError: 'closed'`. Code
+ * `ERR_RATE_LIMIT_UNAVAILABLE`, HTTP 503: nobody is above a limit, the service is at fault. `cause` is the error of Redis.
+ *
+ * @example
+ * ```ts
+ * catch (error) {
+ *   if (error instanceof RateLimitUnavailableError) return this.later(error.retryAfter);
+ *   throw error;
+ * }
+ * ```
+ */
+export class RateLimitUnavailableError extends RedisPatternsError {
+  readonly status = 503;
+  readonly statusCode = 503;
+  readonly expose = true;
+  /** Whole seconds after which to try again. */
+  readonly retryAfter = 1;
+
+  constructor(
+    readonly policy: string,
+    cause: unknown,
+  ) {
+    super('ERR_RATE_LIMIT_UNAVAILABLE', `Rate limit '${policy}' cannot be decided now; try again in 1 s`, { cause });
+  }
+}
+
+/**
+ * It cannot be told who a request is counted for: no address, no user with an id, or an empty subject. Code
+ * `ERR_RATE_LIMIT_SUBJECT`. It is a fault of the set-up, which no limit can be shared out upon, so that the request fails.
+ */
+export class RateLimitSubjectError extends RedisPatternsError {
+  constructor(where: string, message: string) {
+    super('ERR_RATE_LIMIT_SUBJECT', `${where}: ${message}`);
+  }
+}
+
+/** `Retry-After` in whole seconds: rounded up, so that it is never too early, and at least 1. */
+export function retryAfterSeconds(ms: number): number | undefined {
+  return Number.isFinite(ms) ? Math.max(1, Math.ceil(ms / 1000)) : undefined;
+}

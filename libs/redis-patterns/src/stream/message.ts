@@ -1,0 +1,87 @@
+import { decodeValue } from '../codec/index.js';
+
+/** Field names of an entry, always all and in this order: Redis then stores them once for many entries. */
+export const FIELD_NAMES = ['type', 'data', 'mid', 'key', 'headers'] as const;
+
+/** An entry as Redis gives it: names and values in turn. */
+export type RawFields = readonly string[];
+
+/** What an entry says, its payload not decoded yet. */
+export interface RawMessage {
+  readonly type: string | undefined;
+  readonly data: string | undefined;
+  readonly messageId: string | undefined;
+  readonly key: string | undefined;
+  readonly headers: string;
+}
+
+export interface MessageInput {
+  readonly type: string | undefined;
+  readonly data: string;
+  readonly messageId: string;
+  readonly key: string | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+}
+
+export function toFields({ type, data, messageId, key, headers }: MessageInput): string[] {
+  const headersText = headers === undefined ? '' : JSON.stringify(headers);
+  return ['type', type ?? '', 'data', data, 'mid', messageId, 'key', key ?? '', 'headers', headersText];
+}
+
+/** Reads an entry of our producers, or of anything else that writes these fields, in any order. */
+export function readFields(fields: RawFields): RawMessage {
+  const ordered = fields.length === 10 && FIELD_NAMES.every((name, index) => fields[2 * index] === name);
+  const at = ordered
+    ? (index: number) => fields[2 * index + 1]
+    : (index: number) => valueOf(fields, FIELD_NAMES[index]!);
+  return {
+    type: at(0) || undefined,
+    data: at(1),
+    messageId: at(2) || undefined,
+    key: at(3) || undefined,
+    headers: at(4) ?? '',
+  };
+}
+
+/** @throws CodecError, or SyntaxError for headers */
+export function decodeMessage({ data, headers }: RawMessage): { body: unknown; headers: Record<string, string> } {
+  if (data === undefined) throw new SyntaxError("the entry has no field 'data'");
+  return { body: decodeValue(data), headers: decodeHeaders(headers) };
+}
+
+export function decodeHeaders(text: string): Record<string, string> {
+  const headers: Record<string, string> = Object.create(null) as Record<string, string>;
+  if (text === '') return headers;
+  const parsed: unknown = JSON.parse(text);
+  if (typeof parsed !== 'object' || parsed === null) throw new SyntaxError("the field 'headers' holds no object");
+  return Object.assign(headers, parsed);
+}
+
+function valueOf(fields: RawFields, name: string): string | undefined {
+  for (let index = 0; index < fields.length; index += 2) if (fields[index] === name) return fields[index + 1];
+  return undefined;
+}
+
+/** Entries of a reply of XREADGROUP for one stream: arrays under RESP2, a map where `replyMapping` is `'resp3'`. */
+export function readReply(reply: unknown): { id: string; fields: RawFields }[] {
+  if (reply === null || reply === undefined) return [];
+  const entries = Array.isArray(reply)
+    ? (reply[0] as [string, unknown] | undefined)?.[1]
+    : Object.values(reply as Record<string, unknown>)[0];
+  if (!Array.isArray(entries)) return [];
+  return (entries as [string, RawFields | Record<string, string> | null][])
+    .filter(([, fields]) => fields !== null)
+    .map(([id, fields]) => ({ id, fields: toArray(fields!) }));
+}
+
+/** Names and values in turn, as an object: for replies of XINFO. */
+export function toRecord(reply: unknown): Record<string, unknown> {
+  if (!Array.isArray(reply)) return reply as Record<string, unknown>;
+  const record: Record<string, unknown> = {};
+  for (let index = 0; index < reply.length; index += 2) record[String(reply[index])] = reply[index + 1];
+  return record;
+}
+
+function toArray(fields: RawFields | Record<string, string>): RawFields {
+  return Array.isArray(fields) ? (fields as RawFields) : Object.entries(fields).flat();
+}

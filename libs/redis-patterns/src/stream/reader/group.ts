@@ -1,0 +1,39 @@
+import { runScript } from '../../scripting/index.js';
+import { ensureGroupScript } from '../scripts.generated.js';
+import { compareIds, type Held } from './held.js';
+import { warn, type ReaderScope } from './scope.js';
+
+/** The consumer group: created where it is missing, and put back to where it stood where it got lost. */
+export class Group {
+  #seen = '';
+  #existed = false;
+
+  constructor(
+    private readonly scope: ReaderScope,
+    private readonly held: Held,
+  ) {}
+
+  /** Notes the highest id that was delivered. */
+  saw(id: string): void {
+    if (this.#seen === '' || compareIds(id, this.#seen) > 0) this.#seen = id;
+  }
+
+  async ensure(): Promise<void> {
+    const { context, keys, group, options, label } = this.scope;
+    const position = await runScript(
+      context.connection,
+      ensureGroupScript,
+      [keys.stream, keys.floor],
+      [group, options.startFrom, this.held.lowest() ?? '', this.#seen],
+      { wait: true },
+    );
+    if (position !== '' && this.#existed) {
+      warn(
+        this.scope,
+        'ERR_STREAM_GROUP_LOST',
+        `The consumer group of ${label} was gone and has been created again at ${position}; entries after that run (again).`,
+      );
+    }
+    this.#existed = true;
+  }
+}

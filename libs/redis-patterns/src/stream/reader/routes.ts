@@ -1,0 +1,34 @@
+import type { ResolvedRetry } from '../consumer.options.js';
+import type { StreamContext } from '../stream-context.js';
+
+/** What a handler is called with, and what it may answer: settled when it has returned. */
+export type MessageHandler = (body: unknown, context: StreamContext) => unknown;
+
+/** A handler as a reader knows it. */
+export interface Route {
+  /** `Class.method`, for messages. */
+  readonly name: string;
+  readonly handler: MessageHandler;
+  readonly retry: ResolvedRetry;
+}
+
+/** Finds the handler of a type. */
+export class Routes {
+  readonly #byType = new Map<string, Route>();
+  #others: Route | undefined;
+
+  /** @returns the route that has one of these types already, unless there is none */
+  conflict(types: readonly string[] | undefined): Route | undefined {
+    if (types === undefined) return this.#others;
+    return types.map((type) => this.#byType.get(type)).find((route) => route !== undefined);
+  }
+
+  add(types: readonly string[] | undefined, route: Route): void {
+    if (types === undefined) this.#others = route;
+    else for (const type of types) this.#byType.set(type, route);
+  }
+
+  find(type: string | undefined): Route | undefined {
+    return (type === undefined ? undefined : this.#byType.get(type)) ?? this.#others;
+  }
+}

@@ -1,0 +1,124 @@
+import { runScript } from '../../scripting/index.js';
+import { backoffDelay } from '../../core/backoff.js';
+import { startTimer, type Timer } from '../../core/timer.js';
+import { ackRetriedScript } from '../scripts.generated.js';
+import type { Held, HeldEntry } from './held.js';
+import type { ReaderScope } from './scope.js';
+
+const MAX_BATCH = 256;
+const MAX_WAIT_MS = 2;
+const RETRY = { base: 50, max: 5000 };
+
+/**
+ * Acknowledges in batches. Not owner-checked: a late acknowledgement only says that the work is done. Until it is
+ * confirmed the entry stays held (its lease is renewed, and it takes room), however long Redis is away.
+ */
+export class Acks {
+  #queue: HeldEntry[] = [];
+  #timer: Timer | undefined;
+  #failures = 0;
+  readonly #confirmations = new Map<HeldEntry, () => void>();
+  #unconfirmed = 0;
+  readonly #whenAllConfirmed = new Set<() => void>();
+  #closed = false;
+
+  constructor(
+    private readonly scope: ReaderScope,
+    private readonly held: Held,
+  ) {}
+
+  add(entry: HeldEntry): void {
+    this.held.setState(entry, 'acked');
+    this.#unconfirmed++;
+    this.#queue.push(entry);
+    // After a failure the pause is over when its own timer says so.
+    if (this.#queue.length >= MAX_BATCH && this.#failures === 0) this.flush();
+    else this.#timer ??= startTimer(MAX_WAIT_MS, () => this.#send());
+  }
+
+  /** Resolves when Redis has confirmed it. */
+  confirmed(entry: HeldEntry): Promise<void> {
+    return new Promise((resolve) => {
+      this.#confirmations.set(entry, resolve);
+      this.add(entry);
+    });
+  }
+
+  /** Sends what waits, without waiting for more; while Redis is away, the pause between attempts is kept. */
+  flush(): void {
+    if (this.#queue.length > 0 && this.#failures === 0) this.#send();
+  }
+
+  /** Sends what waits and resolves when everything is confirmed, or after `ms`. */
+  async allConfirmed(ms: number): Promise<void> {
+    if (this.#unconfirmed === 0) return;
+    this.#send();
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        timer.clear();
+        this.#whenAllConfirmed.delete(done);
+        resolve();
+      };
+      const timer = startTimer(ms, done, { keepAlive: true });
+      this.#whenAllConfirmed.add(done);
+    });
+  }
+
+  /** The reader ends: what a handler that outlives it adds is sent once. */
+  close(): void {
+    this.#closed = true;
+    this.#timer?.clear();
+  }
+
+  #send(): void {
+    this.#timer?.clear();
+    this.#timer = undefined;
+    while (this.#queue.length > 0) void this.#sendBatch(this.#queue.splice(0, MAX_BATCH));
+  }
+
+  async #sendBatch(batch: HeldEntry[]): Promise<void> {
+    const retried = batch.filter((entry) => entry.failures > 0);
+    const plain = retried.length === 0 ? batch : batch.filter((entry) => entry.failures === 0);
+    const results = await Promise.allSettled([this.#ack(plain), this.#ackRetried(retried)]);
+    const left = [plain, retried].filter((_, index) => results[index]!.status === 'rejected').flat();
+    if (left.length === 0) {
+      this.#failures = 0;
+      return;
+    }
+    if (this.#closed) return;
+    this.#queue.unshift(...left);
+    this.#timer ??= startTimer(backoffDelay(++this.#failures, RETRY), () => this.#send());
+  }
+
+  async #ack(entries: readonly HeldEntry[]): Promise<void> {
+    if (entries.length === 0) return;
+    const { context, keys, group } = this.scope;
+    const ids = entries.map(({ id }) => id);
+    await context.connection.run({
+      name: 'stream.ack',
+      effect: 'idempotent',
+      send: (client) => client.xack(keys.stream, group, ...ids),
+    });
+    this.#confirm(entries);
+  }
+
+  async #ackRetried(entries: readonly HeldEntry[]): Promise<void> {
+    if (entries.length === 0) return;
+    const { context, keys, group } = this.scope;
+    const ids = entries.map(({ id }) => id);
+    await runScript(context.connection, ackRetriedScript, [keys.stream, keys.tries], [group, ...ids]);
+    this.#confirm(entries);
+  }
+
+  #confirm(entries: readonly HeldEntry[]): void {
+    for (const entry of entries) {
+      this.held.remove(entry);
+      const confirm = this.#confirmations.get(entry);
+      if (confirm === undefined) continue;
+      this.#confirmations.delete(entry);
+      confirm();
+    }
+    this.#unconfirmed -= entries.length;
+    if (this.#unconfirmed === 0) for (const done of this.#whenAllConfirmed) done();
+  }
+}

@@ -1,0 +1,1 @@
+export { Telemetry, telemetryChannel, type TelemetryEvents, type TelemetryPayload } from './telemetry.js';

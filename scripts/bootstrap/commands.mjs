@@ -1,0 +1,74 @@
+// @ts-check
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { findServer } from '../servers/binary.mjs';
+import { startTopology } from '../servers/index.mjs';
+import { ensureBuilt } from './build.mjs';
+import { ensureInstalled } from './install.mjs';
+import { ExpectedError, ROOT, progress } from './log.mjs';
+import { ended, onStop, runForeground, startProgram, stopProgram } from './processes.mjs';
+
+/** @type {Record<string, (args: string[]) => Promise<number>>} each returns the exit code */
+export const commands = { install, build, test, demo, bench };
+
+async function install() {
+  await ensureInstalled();
+  const { flavour, version, path: file } = await findServer();
+  progress('redis', `${flavour} ${version.join('.')} at ${file}`);
+  return 0;
+}
+
+async function build() {
+  await ensureInstalled();
+  await ensureBuilt();
+  return 0;
+}
+
+/** @param {string[]} args for jest */
+async function test(args) {
+  await ensureInstalled();
+  // Here rather than in jest's set-up, where its error would be buried in a stack.
+  if (process.env.REDIS_PATTERNS_TOPOLOGIES !== 'none') await findServer();
+  const jest = createRequire(pathToFileURL(path.join(ROOT, 'package.json'))).resolve('jest/bin/jest');
+  const flags = '--experimental-vm-modules --no-warnings=ExperimentalWarning';
+  const env = { ...process.env, NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${flags}`.trim() };
+  const reporters = args.some((arg) => arg.startsWith('--reporters') || arg === '--json')
+    ? []
+    : ['--reporters=default', `--reporters=${path.join(ROOT, 'test/summary-reporter.mjs')}`];
+  // Behind the arguments: an option that takes a list swallows the paths that follow it.
+  return runForeground([jest, ...args, ...reporters], env);
+}
+
+/** @param {string[]} args */
+async function demo(args) {
+  const { parseDemoArguments, runDemo } = await import('../demo.mjs');
+  // Before the installation: a typing error should not cost a minute.
+  const options = parseDemoArguments(args);
+  if (!options) return 0;
+  await ensureInstalled();
+  await ensureBuilt();
+  return runDemo(options);
+}
+
+/** @param {string[]} args */
+async function bench(args) {
+  await ensureInstalled();
+  await ensureBuilt(['redis-patterns']);
+  const given = process.env.BENCH_REDIS_URL;
+  const topology = given ? undefined : await startTopology('standalone');
+  const url = given ?? topology?.url;
+  const program = startProgram(path.join(ROOT, 'bench/main.mjs'), {
+    args,
+    env: { ...process.env, BENCH_REDIS_URL: url },
+  });
+  const remove = onStop(() => void stopProgram(program, 3000));
+  try {
+    return await ended(program);
+  } catch (error) {
+    throw new ExpectedError(`The benchmark did not start: ${String(error)}`);
+  } finally {
+    remove();
+    await topology?.stop();
+  }
+}

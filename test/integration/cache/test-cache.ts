@@ -1,0 +1,72 @@
+import type { Operation, RedisConnection } from '../../../libs/redis-patterns/src/connection/index.js';
+import { CacheService, resolveCacheOptions, type CacheOptions } from '../../../libs/redis-patterns/src/cache/index.js';
+import { openEngine, type OpenEngine } from '../../support/engine.js';
+import type { PlainConnection } from '../../support/topologies.js';
+
+/** A cache without NestJS, as one process would have it. */
+export interface TestCache {
+  readonly cache: CacheService;
+  readonly engine: OpenEngine;
+  close(): Promise<void>;
+}
+
+/** Places where a spec can stop a cache: just before an operation is sent, and when its reply has come. */
+export interface Hooks {
+  before?: (operation: string) => void;
+  after?: (operation: string) => Promise<void> | undefined;
+}
+
+export async function openCache(
+  topology: { connection: PlainConnection; namespace: string },
+  options: CacheOptions = {},
+  connectionOptions: object = {},
+  hooks: Hooks = {},
+): Promise<TestCache> {
+  const engine = await openEngine(topology, connectionOptions);
+  const context = { ...engine.context, connection: hooked(engine.connection, hooks) };
+  const cache = new CacheService(context, resolveCacheOptions(options, 'the spec'));
+  return {
+    cache,
+    engine,
+    close: async () => {
+      await cache.close();
+      await engine.close();
+    },
+  };
+}
+
+function hooked(connection: RedisConnection, { before, after }: Hooks): RedisConnection {
+  const run = async <T>(operation: Operation<T>): Promise<T> => {
+    before?.(operation.name);
+    const reply = await connection.run(operation);
+    await after?.(operation.name);
+    return reply;
+  };
+  // The rest is the connection's own.
+  return new Proxy(connection, {
+    get: (target, property) => {
+      const value: unknown = property === 'run' ? run : Reflect.get(target, property);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+/** A factory that a spec lets go on when it wants, and that counts its runs. */
+export class GatedFactory<T> {
+  runs = 0;
+  readonly #gates: { open: (value: T) => void; fail: (error: Error) => void }[] = [];
+
+  readonly make = (): Promise<T> => {
+    this.runs++;
+    return new Promise<T>((open, fail) => this.#gates.push({ open, fail }));
+  };
+
+  /** Lets the nth run, from 1, return that value. */
+  open(run: number, value: T): void {
+    this.#gates[run - 1]!.open(value);
+  }
+
+  fail(run: number, error: Error): void {
+    this.#gates[run - 1]!.fail(error);
+  }
+}
