@@ -123,3 +123,17 @@ export {
   type RateLimitPolicies,
   type RateLimitProblem,
 } from './rate-limit/nest/index.js';
+export {
+  LockHandle,
+  LockLostError,
+  LockReentryError,
+  LockService,
+  LockTimeoutError,
+  LockUnavailableError,
+  type LockCallOptions,
+  type LockInfo,
+  type LockLostReason,
+  type LockOptions,
+  type LockUsingOptions,
+} from './lock/index.js';
+export { WithLock, type WithLockOptions } from './lock/nest/index.js';

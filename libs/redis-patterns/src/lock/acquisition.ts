@@ -108,7 +108,10 @@ export class Acquisition {
     }
     this.#startOver();
     if (performance.now() < this.#end) return undefined;
-    throw new LockUnavailableError(keys.lock, "it was granted, but the answer came after the lease had ended; give a longer 'lease'");
+    throw new LockUnavailableError(
+      keys.lock,
+      "it was granted, but the answer came after the lease had ended; give a longer 'lease'",
+    );
   }
 
   /** The lock was granted too late to be of use. The clean-up must not meet a later grant, hence the new token. */

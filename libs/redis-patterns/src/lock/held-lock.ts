@@ -4,7 +4,7 @@ import type { Grant } from './acquisition.js';
 import { localDeadline, type LockCommands, type LockKeys } from './lock-commands.js';
 import { LockLostError, LockUnavailableError, type LockLostReason } from './lock.errors.js';
 import type { ResolvedLockCall } from './lock.options.js';
-import type { Reaper } from './reaper.js';
+import type { Leftover, Reaper } from './reaper.js';
 
 /** How long a release, or an extension that was asked for, is tried; milliseconds. */
 const CONFIRM_TIME = 1000;
@@ -15,7 +15,7 @@ const LATE_TIMER = 50;
 export interface LockOwner {
   readonly commands: LockCommands;
   readonly reaper: Reaper;
-  /** Called once, when the lock has been lost or is being released. */
+  /** Called when the lock has been lost, and when it is being released. */
   ended(lock: HeldLock): void;
 }
 
@@ -117,8 +117,10 @@ export class HeldLock {
     // A renewal that arrives after the release does nothing, but in a pool it may overtake.
     await this.#extending;
     if (lost !== undefined && lost.reason !== 'max-hold') {
-      // The key may still live: an extension that was not confirmed may have been applied.
-      if (lost.reason === 'unreachable' || this.#renewalFailed) this.owner.reaper.reap(this.#leftover);
+      // The key may still live, or come back: a request that was not confirmed may have been applied late.
+      if (lost.reason === 'unreachable' || this.#renewalFailed || this.grant.straggler) {
+        this.owner.reaper.reap(this.#leftover);
+      }
       return false;
     }
     const released = await this.#releaseInRedis();
@@ -141,7 +143,11 @@ export class HeldLock {
         const pause = backoffDelay(attempt, { base: 20, max: 200 });
         if (error.code === 'ERR_REDIS_CLOSED' || performance.now() + pause >= end) {
           reaper.reap(this.#leftover);
-          throw new LockUnavailableError(this.keys.lock, 'its release was not confirmed; it ends with its lease', error);
+          throw new LockUnavailableError(
+            this.keys.lock,
+            'its release was not confirmed; it ends with its lease',
+            error,
+          );
         }
         await sleep(pause);
       }
@@ -155,7 +161,7 @@ export class HeldLock {
     return maybeReleased;
   }
 
-  get #leftover(): { keys: LockKeys; token: string; leaseMs: number } {
+  get #leftover(): Leftover {
     return { keys: this.keys, token: this.grant.token, leaseMs: this.call.lease };
   }
 

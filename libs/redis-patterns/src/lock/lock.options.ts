@@ -87,8 +87,16 @@ export const lockCallSchema = z.strictObject(callShape);
 /** Schema of {@link LockUsingOptions}. */
 export const lockUsingSchema = z.strictObject({ ...callShape, onLost: onLost().optional() });
 
-/** Schema of a lease, for `extend()`. */
-export const leaseSchema = z.strictObject({ lease: lease() });
+const extendSchema = z.strictObject({ lease: lease() });
+
+/**
+ * Milliseconds of a lease.
+ *
+ * @throws InvalidOptionsError
+ */
+export function checkLease(value: Duration, where: string): number {
+  return parseOptions(extendSchema, { lease: value }, where).lease;
+}
 
 /** @throws InvalidOptionsError */
 export function resolveLockOptions(raw: unknown, where: string): ResolvedLockOptions {

@@ -1,5 +1,7 @@
 import type { CacheOptions } from '../cache/index.js';
 import { cachePart } from '../cache/nest/index.js';
+import type { LockOptions } from '../lock/index.js';
+import { lockPart } from '../lock/nest/index.js';
 import type { RateLimitOptions } from '../rate-limit/index.js';
 import { rateLimitPart } from '../rate-limit/nest/index.js';
 import type { StreamOptions } from '../stream/index.js';
@@ -10,8 +12,9 @@ import type { AnyPatternPart } from './pattern-part.js';
 export interface PatternOptions {
   cache?: CacheOptions;
   rateLimit?: RateLimitOptions;
+  lock?: LockOptions;
   stream?: StreamOptions;
 }
 
 /** Every pattern of the library. */
-export const patternParts: readonly AnyPatternPart[] = [cachePart, rateLimitPart, streamPart];
+export const patternParts: readonly AnyPatternPart[] = [cachePart, rateLimitPart, lockPart, streamPart];

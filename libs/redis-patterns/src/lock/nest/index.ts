@@ -1,0 +1,2 @@
+export { lockPart } from './module-part.js';
+export { WithLock, type WithLockOptions } from './with-lock.js';

@@ -1,0 +1,100 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { LockLostError, LockUnavailableError } from 'nestjs-redis-patterns';
+import { eventually } from '../../support/eventually.js';
+import { RedisAdmin } from '../../support/redis-admin.js';
+import { startOwn, startProxy, type Mode, type Topology } from '../../support/topologies.js';
+import { openLocks, type OpenLocks } from './test-locks.js';
+
+const cleanUps: (() => Promise<unknown> | void)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+});
+
+async function start(mode: Mode = 'standalone'): Promise<{ topology: Topology; open: OpenLocks; admin: RedisAdmin }> {
+  const topology = await startOwn(mode);
+  cleanUps.push(() => topology.stop());
+  const admin = await RedisAdmin.connect(topology.connection);
+  cleanUps.push(() => admin.close());
+  const open = await openLocks({ connection: topology.connection, namespace: 'shop' });
+  cleanUps.push(() => open.close());
+  return { topology, open, admin };
+}
+
+describe.each(['standalone', 'cluster'] as const)('locks while Redis is frozen, on %s', (mode) => {
+  it('tells the holder before the lease ends, and others at once that nobody knows', async () => {
+    const { topology, open } = await start(mode);
+    const nodes = await topology.masters();
+    const lock = await open.locks.acquire('frozen', { lease: 1000, autoExtend: true });
+    const grantedUntil = performance.now() + 1000;
+    for (const node of nodes) topology.freeze(node);
+    await new Promise((resolve) => lock.signal.addEventListener('abort', resolve));
+    const abortedAt = performance.now();
+    const other = await open.locks.acquire('other').catch((error: unknown) => error);
+    for (const node of nodes) topology.resume(node);
+    // The lease may have been renewed once before the freeze took hold.
+    expect(abortedAt).toBeLessThan(grantedUntil + 1000 / 3 + 100);
+    expect(lock.signal.reason).toMatchObject({ code: 'ERR_LOCK_LOST', reason: 'unreachable' });
+    expect(other).toBeInstanceOf(LockUnavailableError);
+  });
+
+  it('leaves nothing behind of an acquire that was given up, once Redis is back', async () => {
+    const { topology, open, admin } = await start(mode);
+    const nodes = await topology.masters();
+    for (const node of nodes) topology.freeze(node);
+    const failure = await open.locks.acquire('orphan', { lease: '60s' }).catch((error: unknown) => error);
+    for (const node of nodes) topology.resume(node);
+    expect(failure).toBeInstanceOf(LockUnavailableError);
+    await eventually(() => expect(open.locks.stats().cleaning).toBe(0), { timeout: 10_000 });
+    expect(await admin.keys('shop:lock:*')).toEqual([]);
+  });
+});
+
+describe('locks and a Redis that dies', () => {
+  it('says that the lock is lost when its key is gone after a restart, and takes it anew', async () => {
+    const { topology, open } = await start();
+    const before = await open.locks.acquire('restart', { lease: 2000, autoExtend: true });
+    const node = await topology.primary();
+    await topology.kill(node);
+    await topology.restart(node, { data: 'wipe' });
+    await new Promise((resolve) => before.signal.addEventListener('abort', resolve));
+    expect(before.signal.reason).toBeInstanceOf(LockLostError);
+    const after = await open.locks.acquire('restart', { wait: '5s' });
+    expect(after.fence > before.fence).toBe(true);
+    await after.release();
+  });
+
+  it('fails fast with the name of the trouble while Redis is gone', async () => {
+    const { topology, open } = await start();
+    await topology.kill(await topology.primary());
+    const began = performance.now();
+    await expect(open.locks.acquire('gone')).rejects.toMatchObject({ code: 'ERR_LOCK_UNAVAILABLE' });
+    expect(performance.now() - began).toBeLessThan(1500);
+    await expect(open.locks.inspect('gone')).rejects.toMatchObject({ code: 'ERR_REDIS_NOT_READY' });
+  });
+});
+
+describe('locks and a lost reply', () => {
+  it('finds its own grant again', async () => {
+    const topology = await startOwn('standalone');
+    cleanUps.push(() => topology.stop());
+    const proxy = await startProxy(await topology.primary());
+    cleanUps.push(() => proxy.close());
+    const admin = await RedisAdmin.connect(topology.connection);
+    cleanUps.push(() => admin.close());
+    const open = await openLocks({
+      connection: { mode: 'standalone', host: proxy.host, port: proxy.port },
+      namespace: 'shop',
+    });
+    cleanUps.push(() => open.close());
+    // The server knows the script then: it is the reply to the grant that is lost.
+    await open.locks.using('warm-up', {}, () => undefined);
+    await proxy.set('dropDown', { cut: true });
+    const acquiring = open.locks.acquire('lost', { wait: '5s' });
+    await eventually(async () => expect(await admin.client.exists('shop:lock:lost')).toBe(1));
+    await proxy.set('pass');
+    const lock = await acquiring;
+    expect(await admin.client.get('shop:lock:lost')).toBe(lock.token);
+    expect(await lock.release()).toBe(true);
+    expect(await admin.client.exists('shop:lock:lost')).toBe(0);
+  });
+});

@@ -1,0 +1,59 @@
+// A process that enters one critical section again and again, and writes with its fence what only a holder may write.
+import { onParent, programData, tellParent } from '../../../support/parent.js';
+import type { PlainConnection } from '../../../support/topologies.js';
+import { openLocks } from '../test-locks.js';
+
+const { connection, namespace, sections } = programData<{
+  connection: PlainConnection;
+  namespace: string;
+  sections: number;
+}>();
+const { locks, engine } = await openLocks({ connection, namespace });
+const log = `${namespace}:{log}`;
+const last = `${namespace}:{log}:fence`;
+
+/** What a resource does that checks fences: it refuses a write that is older than the last. */
+const GUARDED_WRITE = `
+if tonumber(redis.call('GET', KEYS[2]) or '0') >= tonumber(ARGV[1]) then return 0 end
+redis.call('SET', KEYS[2], ARGV[1])
+redis.call('RPUSH', KEYS[1], ARGV[2])
+return 1`;
+
+onParent('work', () => {
+  void (async () => {
+    for (let n = 0; n < sections; n++) {
+      await locks.using('section', { lease: 1000, wait: '60s' }, async (lock) => {
+        const { client } = engine.connection;
+        const write = (step: string) =>
+          client.eval(GUARDED_WRITE, 2, log, last, lock.fence.toString(), `${step} ${process.pid} ${n}`);
+        await client.rpush(`${log}:entered`, `${process.pid}`);
+        if ((await write('write')) !== 1) throw new Error('an older fence was accepted by the lock');
+      });
+    }
+    await tellParent({ type: 'done' });
+  })();
+});
+
+/** Takes the lock and never gives it back. */
+onParent('hold', () => {
+  void locks.using('section', { lease: 1000 }, () => {
+    void tellParent({ type: 'holding' });
+    return new Promise(() => {});
+  });
+});
+
+/** Orders the last item: reads the stock, takes its time, writes it back; safe only under the lock. */
+onParent('buy', () => {
+  void locks
+    .using('stock', { wait: '10s' }, async () => {
+      const { client } = engine.connection;
+      const stock = Number(await client.get(`${namespace}:stock`));
+      if (stock < 1) return false;
+      await client.ping();
+      await client.set(`${namespace}:stock`, stock - 1);
+      return true;
+    })
+    .then((bought) => tellParent({ type: 'bought', bought }));
+});
+
+await tellParent({ type: 'ready' });
