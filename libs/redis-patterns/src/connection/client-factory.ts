@@ -105,9 +105,13 @@ function sentinelOptions(
 function clusterOptions(
   { ioredis }: ResolvedConnectionOptions,
   { readFrom }: Extract<Topology, { mode: 'cluster' }>,
-  { retryStrategy: _, enableOfflineQueue: __, ...common }: RedisOptions,
+  redisOptions: RedisOptions,
 ): ClusterOptions {
   const { natMap, dnsLookup } = (ioredis ?? {}) as ClusterOptions;
+  const common = { ...redisOptions };
+  // The Cluster client decides these for its nodes itself.
+  delete common.retryStrategy;
+  delete common.enableOfflineQueue;
   return {
     redisOptions: common,
     lazyConnect: true,

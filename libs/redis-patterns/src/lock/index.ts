@@ -1,3 +1,4 @@
+export { LockHandle } from './lock-handle.js';
 export {
   LockLostError,
   LockReentryError,
@@ -5,12 +6,5 @@ export {
   LockUnavailableError,
   type LockLostReason,
 } from './lock.errors.js';
-export type { LockHandle } from './lock-handle.js';
-export {
-  resolveLockOptions,
-  type LockCallOptions,
-  type LockOptions,
-  type LockUsingOptions,
-  type ResolvedLockOptions,
-} from './lock.options.js';
-export { LockService, type LockInspection } from './lock.service.js';
+export type { LockCallOptions, LockOptions, LockUsingOptions } from './lock.options.js';
+export { LockService, type LockInfo } from './lock.service.js';

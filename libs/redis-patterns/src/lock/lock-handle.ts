@@ -1,140 +1,104 @@
-import type { Duration } from '../core/index.js';
+import { leaseSchema } from './lock.options.js';
+import { parseOptions, type Duration } from '../core/index.js';
 import type { HeldLock } from './held-lock.js';
-import { LockLostError } from './lock.errors.js';
-import { checkLease } from './lock.options.js';
+import { ownerOf } from './lock-commands.js';
 
 /**
- * A lock that was taken. Made by `LockService`, never by hand.
+ * A lock that is held. Stop when `signal` aborts: from then on somebody else may have it. Pass `fence` to whatever the lock
+ * protects, and have that refuse a smaller one: nothing else keeps two holders apart after a failover.
  *
  * @example
  * ```ts
- * await using lock = await locks.acquire(['order', id]);        // released at the end of the block
+ * await using lock = await locks.acquire(['order', id], { lease: '10s' });
  * await db.query('UPDATE orders SET …, fence = $1 WHERE id = $2 AND fence < $1', [lock.fence, id]);
- * lock.assertHeld();                                            // before what cannot be taken back
  * ```
  */
 export class LockHandle {
   #released: Promise<boolean> | undefined;
 
   /** @internal */
-  constructor(private readonly held: HeldLock) {
-    // Not enumerable: a handle that is logged shows what toJSON() does.
-    Object.defineProperty(this, 'held', { enumerable: false });
-  }
+  constructor(
+    /** @internal */
+    readonly held: HeldLock,
+  ) {}
 
   /** Key of the lock in Redis. */
   get key(): string {
     return this.held.keys.lock;
   }
 
-  /** What Redis keeps as the holder. Whoever knows it can release the lock. */
+  /** Token of this acquisition: nobody else can release or extend it. */
   get token(): string {
     return this.held.grant.token;
   }
 
-  /**
-   * A number that grows with every grant of this key. The resource itself must check it (`WHERE fence < $1`), if two
-   * holders after a failover, a flush or a long pause of this process would do harm.
-   */
+  /** Grows with every grant of this key. */
   get fence(): bigint {
     return this.held.grant.fence;
   }
 
-  /**
-   * Aborts when the lock is lost, by its deadline at the latest, whatever Redis and the network do; `reason` is a
-   * {@link LockLostError}. A release does not abort it.
-   */
+  /** Aborts, with a `LockLostError`, when the lock is lost; at the latest at `deadline`, whatever Redis does. */
   get signal(): AbortSignal {
     return this.held.signal;
   }
 
-  /**
-   * When the holder must stop unless the lock is renewed before, on the clock of `performance.now()`: a little before the
-   * lease ends in Redis, counted from before it was asked for.
-   */
+  /** When the lock must be considered lost, if it is not renewed: on the clock of `performance.now()`. */
   get deadline(): number {
     return this.held.deadline;
   }
 
-  /** Milliseconds until {@link deadline}; 0 when it is not held any more. */
+  /** Milliseconds that are left of the lease; 0 when the lock is no longer held. */
   remaining(): number {
-    return this.isHeld() ? Math.max(0, this.held.deadline - performance.now()) : 0;
+    return this.isHeld() ? Math.max(0, this.deadline - performance.now()) : 0;
   }
 
-  /** Whether the lock is held: not released, not lost, before its deadline. Reads the clock, asks nobody. */
   isHeld(): boolean {
     return this.#released === undefined && this.held.isHeld;
   }
 
-  /** @throws LockLostError when it is not held any more */
+  /** @throws LockLostError when it is no longer held */
   assertHeld(): void {
-    if (this.#released !== undefined) throw this.held.lost ?? new LockLostError(this.key, 'expired');
     this.held.assertHeld();
   }
 
   /**
-   * Makes the lock last at least one lease more, counted from now; never shortens it.
+   * Makes the lock last at least `lease` from now.
    *
-   * @param lease 100 ms to 24 days. Default: the lease it was taken with
-   * @throws LockLostError when it is not held any more
-   * @throws LockUnavailableError when Redis did not confirm within 1 s; the lock is held until its deadline
+   * @param lease 100 ms to 24 d; default: the lease that it was taken with
+   * @throws LockLostError when it is lost already
+   * @throws LockUnavailableError when Redis did not confirm; it is held until its `deadline`
    */
   async extend(lease?: Duration): Promise<void> {
-    const ms = lease === undefined ? undefined : checkLease(lease, 'LockHandle.extend');
-    this.assertHeld();
-    await this.held.extend(ms);
+    if (lease === undefined) return this.held.extend();
+    return this.held.extend(parseOptions(leaseSchema, { lease }, 'LockHandle.extend()').lease);
   }
 
   /**
-   * Gives the lock back; a shared one (`reentrant`) when its last handle is released. May be called again, and is tried for
-   * 1 s.
+   * Gives the lock back. Idempotent. A re-entrant handle gives it back when it is the last one.
    *
-   * @returns `true` when it was held until now; `false` when it had been lost
+   * @returns whether it was held until now
    * @throws LockUnavailableError when Redis did not confirm; the lock then ends with its lease
    */
   release(): Promise<boolean> {
-    this.#released ??= --this.held.references > 0 ? Promise.resolve(this.held.isHeld) : this.held.release();
+    this.#released ??= this.#release();
     return this.#released;
   }
 
-  /**
-   * Whether {@link release} has been called.
-   *
-   * @internal
-   */
-  get released(): boolean {
-    return this.#released !== undefined;
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release().then(() => undefined);
   }
 
-  /**
-   * Another handle of the same lock.
-   *
-   * @internal
-   * @throws LockLostError
-   */
-  share(): LockHandle {
-    this.assertHeld();
-    this.held.references++;
-    return new LockHandle(this.held);
+  toJSON(): object {
+    return {
+      key: this.key,
+      owner: ownerOf(this.token),
+      fence: this.fence.toString(),
+      remainingMs: Math.round(this.remaining()),
+    };
   }
 
-  /**
-   * As {@link assertHeld}, but a release is no loss.
-   *
-   * @internal
-   * @throws LockLostError
-   */
-  assertNotLost(): void {
-    if (this.held.lost !== undefined) throw this.held.lost;
-  }
-
-  /** `await using`: {@link release}. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.release();
-  }
-
-  /** For logs: without the token, and with the fence as text, since JSON has no bigint. */
-  toJSON(): { key: string; fence: string; remainingMs: number } {
-    return { key: this.key, fence: this.fence.toString(), remainingMs: Math.round(this.remaining()) };
+  async #release(): Promise<boolean> {
+    this.held.references--;
+    return this.held.references > 0 ? this.held.isHeld : this.held.release();
   }
 }

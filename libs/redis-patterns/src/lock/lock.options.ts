@@ -87,16 +87,8 @@ export const lockCallSchema = z.strictObject(callShape);
 /** Schema of {@link LockUsingOptions}. */
 export const lockUsingSchema = z.strictObject({ ...callShape, onLost: onLost().optional() });
 
-const extendSchema = z.strictObject({ lease: lease() });
-
-/**
- * Milliseconds of a lease.
- *
- * @throws InvalidOptionsError
- */
-export function checkLease(value: Duration, where: string): number {
-  return parseOptions(extendSchema, { lease: value }, where).lease;
-}
+/** Schema of a lease, for `extend()`. */
+export const leaseSchema = z.strictObject({ lease: lease() });
 
 /** @throws InvalidOptionsError */
 export function resolveLockOptions(raw: unknown, where: string): ResolvedLockOptions {

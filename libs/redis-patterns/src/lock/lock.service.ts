@@ -1,11 +1,10 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { parseOptions, RedisPatternsError, startTimer } from '../core/index.js';
 import type { EngineContext } from '../connection/index.js';
-import { RedisUnavailableError } from '../connection/index.js';
-import { onAbort, parseOptions, sleep } from '../core/index.js';
 import type { Key } from '../keys/index.js';
-import { Acquisition, type Busy, type Grant } from './acquisition.js';
-import { HeldLock, type LockOwner } from './held-lock.js';
-import { LockCommands, ownerOf, type LockKeys } from './lock-commands.js';
-import { LockContext } from './lock-context.js';
+import { Acquisition } from './acquisition.js';
+import { HeldLock } from './held-lock.js';
+import { LockCommands, ownerOf } from './lock-commands.js';
 import { LockHandle } from './lock-handle.js';
 import { LockReentryError, LockTimeoutError, LockUnavailableError } from './lock.errors.js';
 import {
@@ -20,221 +19,206 @@ import {
 import { Reaper } from './reaper.js';
 
 /** Who holds a lock. */
-export interface LockInspection {
-  /** Key of the lock in Redis. */
-  readonly key: string;
-  /** Host, process id and a random number of the process that holds it. */
+export interface LockInfo {
+  /** Host, process id and a random number of the holder's process. */
   readonly owner: string;
-  /** Last fence of this lock, if it is still known. */
   readonly fence: bigint | undefined;
-  /** Milliseconds until its lease ends, unless it is renewed; `Infinity` for a key without an end. */
+  /** Milliseconds until its lease ends, if it is not renewed. */
   readonly remainingMs: number;
 }
 
+/** The locks that are held by the code that runs, innermost first. */
+interface Frame {
+  readonly handle: LockHandle;
+  readonly outer: Frame | undefined;
+}
+
 /**
- * Locks across processes: at most one holder of a key at a time, on a Redis that loses no data. The holder knows when it
- * has lost the lock (`signal`), and each grant has a higher `fence`. See `docs/lock.md` for the guarantee.
+ * Locks across processes: one holder at a time while its lease lasts, fenced, renewed, and given up in time when Redis does
+ * not answer. What a lock on Redis cannot promise, and how `fence` closes that, is in docs/locks.md.
  *
  * @example
  * ```ts
- * await locks.using(['stock', productId], { wait: '2s' }, async (lock) => {
- *   await warehouse.take(productId, { fence: lock.fence, signal: lock.signal });
+ * await this.locks.using(['stock', productId], { wait: '2s' }, async (lock) => {
+ *   await this.stock.take(productId, { fence: lock.fence, signal: lock.signal });
  * });
  * ```
  */
 export class LockService {
   readonly #commands: LockCommands;
   readonly #reaper: Reaper;
-  readonly #owner: LockOwner;
-  readonly #context = new LockContext();
+  readonly #frames = new AsyncLocalStorage<Frame>();
   readonly #held = new Set<HeldLock>();
-  readonly #waiting = new Set<AbortController>();
-  /** Functions that run under a lock, or are about to. */
   readonly #running = new Set<Promise<unknown>>();
-  #closing: Promise<void> | undefined;
+  readonly #closing = new AbortController();
 
   constructor(
     private readonly context: EngineContext,
-    private readonly options: ResolvedLockOptions,
+    readonly options: ResolvedLockOptions,
   ) {
     this.#commands = new LockCommands(context);
     this.#reaper = new Reaper(this.#commands);
-    this.#owner = { commands: this.#commands, reaper: this.#reaper, ended: (lock) => this.#held.delete(lock) };
   }
 
   /**
-   * Takes a lock. It is not renewed unless `autoExtend` is set, so that a handle that is forgotten ends with its lease.
+   * Takes a lock. The caller releases it; it is not renewed unless `autoExtend` says so, so that a forgotten handle dies.
    *
-   * @throws LockTimeoutError when it is held by others for all of `wait`
-   * @throws LockUnavailableError when Redis gave no answer for `wait`, at least 1 s
-   * @throws LockReentryError when the running code holds it already, by `using`
-   * @throws InvalidKeyError, InvalidOptionsError, `signal.reason`
-   *
-   * @example
-   * ```ts
-   * await using lock = await locks.acquire('nightly-report', { lease: '5m' });
-   * ```
+   * @throws LockTimeoutError when somebody else held it for all of `wait`
+   * @throws LockUnavailableError when Redis could not be asked
+   * @throws LockReentryError when the caller's async context holds it already
    */
-  async acquire(key: Key, options?: LockCallOptions): Promise<LockHandle> {
-    const call = this.#call(options, 'LockService.acquire', false);
-    return unlessBusy(await this.#take(this.#commands.keysOf(key), call));
+  async acquire(key: Key, options: LockCallOptions = {}): Promise<LockHandle> {
+    const call = this.#resolve('acquire()', lockCallSchema, options, false);
+    const taken = await this.#take(key, call);
+    if (taken instanceof LockTimeoutError) throw taken;
+    return taken;
   }
 
-  /**
-   * As {@link acquire}, but `null` when others hold it.
-   *
-   * @throws LockUnavailableError, LockReentryError, InvalidKeyError, InvalidOptionsError, `signal.reason`
-   */
-  async tryAcquire(key: Key, options?: LockCallOptions): Promise<LockHandle | null> {
-    const call = this.#call(options, 'LockService.tryAcquire', false);
-    const taken = await this.#take(this.#commands.keysOf(key), call);
+  /** As {@link acquire}, with `null` for a lock that somebody else holds. */
+  async tryAcquire(key: Key, options: LockCallOptions = {}): Promise<LockHandle | null> {
+    const call = this.#resolve('tryAcquire()', lockCallSchema, options, false);
+    const taken = await this.#take(key, call);
     return taken instanceof LockTimeoutError ? null : taken;
   }
 
   /**
-   * Runs a function under a lock that is renewed meanwhile. The function should heed `lock.signal`; it is never abandoned.
+   * Runs a function under a lock, renewed while it runs and released afterwards. The result or the error of the function is
+   * never replaced by an error of the release.
    *
-   * Its error passes unchanged. A release that fails is reported by telemetry and changes nothing.
-   *
-   * @throws LockLostError when the function succeeded but the lock was lost meanwhile (unless `onLost: 'ignore'`)
-   * @throws LockTimeoutError, LockUnavailableError, LockReentryError, InvalidKeyError, InvalidOptionsError,
-   * `signal.reason`; the function was not called then
+   * @throws what the function throws, unchanged
+   * @throws LockTimeoutError, LockUnavailableError, LockReentryError as {@link acquire}
+   * @throws LockLostError when the function succeeded, but the lock was lost meanwhile (see `onLost`)
    */
-  using<T>(key: Key, options: LockUsingOptions, fn: (lock: LockHandle) => T | Promise<T>): Promise<T> {
-    const running = this.#using(key, options, fn);
+  async using<T>(key: Key, options: LockUsingOptions, fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
+    return this.run(key, this.#resolve('using()', lockUsingSchema, options, true), fn, (busy) => Promise.reject(busy));
+  }
+
+  /**
+   * {@link using}, with options that are parsed already and an answer for a busy lock.
+   *
+   * @internal
+   */
+  async run<T>(
+    key: Key,
+    call: ResolvedLockCall,
+    fn: (lock: LockHandle) => Promise<T> | T,
+    onBusy: (busy: LockTimeoutError) => Promise<T> | T,
+  ): Promise<T> {
+    const taken = await this.#take(key, call);
+    if (taken instanceof LockTimeoutError) return onBusy(taken);
+    const running = this.#runUnder(taken, call, fn);
     this.#running.add(running);
-    const done = (): unknown => this.#running.delete(running);
-    running.then(done, done);
-    return running;
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
   }
 
-  /** The lock under which the running code was called by {@link using} or `@WithLock`; the innermost, if there are several. */
+  /** The innermost lock that the calling code runs under. */
   current(): LockHandle | undefined {
-    return this.#context.current();
+    return this.#frames.getStore()?.handle;
   }
 
   /**
-   * Who holds a lock; `null` when nobody does. An answer about the past: to do something about it, take the lock.
+   * Tells who holds a lock; `null` when it is free.
    *
-   * @throws LockUnavailableError when Redis does not answer
+   * @throws RedisUnavailableError when Redis could not be asked: that is not the same as free
    */
-  async inspect(key: Key): Promise<LockInspection | null> {
-    const keys = this.#commands.keysOf(key);
-    const reply = await this.#commands.inspect(keys).catch((error: unknown) => {
-      if (!(error instanceof RedisUnavailableError)) throw error;
-      throw new LockUnavailableError(keys.lock, 'Redis could not be asked; nobody knows who holds it', error);
-    });
-    if (reply === null) return null;
-    const [token, leftMs, fence] = reply;
-    return {
-      key: keys.lock,
-      owner: ownerOf(token),
-      fence: fence === '' ? undefined : BigInt(fence),
-      remainingMs: leftMs < 0 ? Infinity : leftMs,
-    };
+  async inspect(key: Key): Promise<LockInfo | null> {
+    const found = await this.#commands.inspect(this.#commands.keysOf(key));
+    if (found === null) return null;
+    const [token, leftMs, fence] = found;
+    return { owner: ownerOf(token), fence: fence === '' ? undefined : BigInt(fence), remainingMs: leftMs };
   }
 
-  /**
-   * Refuses new calls, ends the waiting ones, waits up to `shutdownTimeout` for functions that run under a lock (which is
-   * renewed meanwhile), and releases what is held. Idempotent.
-   */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    for (const waiter of this.#waiting) waiter.abort(CLOSED);
-    const timeout = new AbortController();
-    await Promise.race([
-      Promise.allSettled(this.#running),
-      sleep(this.options.shutdownTimeout, timeout.signal).catch(() => undefined),
-    ]);
-    timeout.abort();
-    await Promise.all([...this.#held].map((lock) => lock.shutDown().catch((error: unknown) => this.#report(error))));
+  /** Refuses new locks, ends waiting, lets running functions end within `shutdownTimeout`, and releases what is left. */
+  async close(): Promise<void> {
+    this.#closing.abort(
+      new RedisPatternsError('ERR_LOCK_CLOSED', 'The application shuts down: no lock is taken any more'),
+    );
+    await settledWithin([...this.#running], this.options.shutdownTimeout);
+    await Promise.allSettled([...this.#held].map((lock) => lock.shutDown()));
+    // Functions that were told to stop settle now, and what they leave behind is cleaned up.
     await this.#reaper.close();
   }
 
-  async #using<T>(key: Key, options: LockUsingOptions, fn: (lock: LockHandle) => T | Promise<T>): Promise<T> {
-    const call = this.#call(options, 'LockService.using', true);
-    const handle = unlessBusy(await this.#take(this.#commands.keysOf(key), call));
-    const lost = (): void => {
-      if (call.onLost === 'throw') handle.assertNotLost();
-    };
-    let result: T;
-    try {
-      result = await this.#context.run(handle, () => fn(handle));
-    } catch (error) {
-      await this.#releaseQuietly(handle);
-      throw error;
-    }
-    // Twice: the clock knows now, and Redis' answer may know more.
-    try {
-      lost();
-    } finally {
-      await this.#releaseQuietly(handle);
-    }
-    lost();
-    return result;
+  /** What lives in this process because of locks: none of it outlives its lock. */
+  stats(): { readonly held: number; readonly running: number; readonly cleaning: number } {
+    return { held: this.#held.size, running: this.#running.size, cleaning: this.#reaper.size };
   }
 
-  async #take(keys: LockKeys, call: ResolvedLockCall): Promise<LockHandle | LockTimeoutError> {
-    const outer = this.#context.current(keys.lock);
-    if (outer !== undefined) {
+  #resolve(
+    method: string,
+    schema: typeof lockUsingSchema | typeof lockCallSchema,
+    options: LockUsingOptions,
+    autoExtend: boolean,
+  ): ResolvedLockCall {
+    return mergeLockCall(parseOptions(schema, options, `LockService.${method}`), this.options, autoExtend);
+  }
+
+  async #take(key: Key, call: ResolvedLockCall): Promise<LockHandle | LockTimeoutError> {
+    const keys = this.#commands.keysOf(key);
+    const mine = this.#heldHere(keys.lock);
+    if (mine !== undefined) {
       if (!call.reentrant) throw new LockReentryError(keys.lock);
-      return outer.share();
+      mine.references++;
+      return new LockHandle(mine);
     }
-    const outcome = await this.#obtain(keys, call);
-    if (!('token' in outcome)) return new LockTimeoutError(keys.lock, call.wait, outcome.retryAfterMs);
-    const held = new HeldLock(this.#owner, keys, outcome, call);
-    if (this.#closing !== undefined) {
-      await held.release().catch((error: unknown) => this.#report(error));
-      throw closed(keys);
-    }
+    this.#closing.signal.throwIfAborted();
+    const { lease, wait } = call;
+    const signal =
+      call.signal === undefined ? this.#closing.signal : AbortSignal.any([call.signal, this.#closing.signal]);
+    const outcome = await new Acquisition(this.#commands, this.#reaper, { keys, lease, wait, signal }).run();
+    if (!('token' in outcome)) return new LockTimeoutError(keys.lock, wait, outcome.retryAfterMs);
+    const owner = {
+      commands: this.#commands,
+      reaper: this.#reaper,
+      ended: (lock: HeldLock) => void this.#held.delete(lock),
+    };
+    const held = new HeldLock(owner, keys, outcome, call);
     this.#held.add(held);
     return new LockHandle(held);
   }
 
-  async #obtain(keys: LockKeys, { lease, wait, signal }: ResolvedLockCall): Promise<Grant | Busy> {
-    if (this.#closing !== undefined) throw closed(keys);
-    if (wait === 0) return new Acquisition(this.#commands, this.#reaper, { keys, lease, wait, signal }).run();
-    const waiter = new AbortController();
-    const unlink = onAbort(signal, (reason) => waiter.abort(reason));
-    this.#waiting.add(waiter);
-    try {
-      return await new Acquisition(this.#commands, this.#reaper, { keys, lease, wait, signal: waiter.signal }).run();
-    } catch (error) {
-      throw error === CLOSED ? closed(keys) : error;
-    } finally {
-      this.#waiting.delete(waiter);
-      unlink();
+  #heldHere(lockKey: string): HeldLock | undefined {
+    for (let frame = this.#frames.getStore(); frame !== undefined; frame = frame.outer) {
+      const { held } = frame.handle;
+      if (held.keys.lock === lockKey && held.isHeld) return held;
     }
+    return undefined;
   }
 
-  #call(raw: LockUsingOptions | undefined, where: string, autoExtend: boolean): ResolvedLockCall {
-    const schema = autoExtend ? lockUsingSchema : lockCallSchema;
-    return mergeLockCall(raw === undefined ? {} : parseOptions(schema, raw, where), this.options, autoExtend);
+  async #runUnder<T>(handle: LockHandle, call: ResolvedLockCall, fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
+    let result: T;
+    try {
+      result = await this.#frames.run({ handle, outer: this.#frames.getStore() }, fn, handle);
+    } finally {
+      await this.#releaseQuietly(handle);
+    }
+    const { lost } = handle.held;
+    if (lost !== undefined && call.onLost === 'throw') throw lost;
+    return result;
   }
 
   async #releaseQuietly(handle: LockHandle): Promise<void> {
-    await handle.release().catch((error: unknown) => this.#report(error));
-  }
-
-  /** For what no caller can be told. Without the key, which is nobody's business there. */
-  #report(error: unknown): void {
-    const message = 'a lock could not be released; it ends with its lease';
-    this.context.telemetry.emit('error', { pattern: 'Lock', code: 'ERR_LOCK_UNAVAILABLE', message, error });
+    try {
+      await handle.release();
+    } catch (error) {
+      const code = error instanceof LockUnavailableError ? error.code : 'ERR_LOCK_RELEASE';
+      const message = 'A lock was not confirmed to be released; it ends with its lease';
+      this.context.telemetry.emit('warning', { pattern: 'Lock', code, message });
+    }
   }
 }
 
-/** Why a waiter was aborted by {@link LockService.close}. */
-const CLOSED = Symbol('closed');
-
-function closed(keys: LockKeys): LockUnavailableError {
-  return new LockUnavailableError(keys.lock, 'the application is shutting down, so no lock is taken any more');
-}
-
-function unlessBusy(taken: LockHandle | LockTimeoutError): LockHandle {
-  if (taken instanceof LockTimeoutError) throw taken;
-  return taken;
+async function settledWithin(promises: readonly Promise<unknown>[], ms: number): Promise<void> {
+  if (promises.length === 0) return;
+  await new Promise<void>((resolve) => {
+    const timer = startTimer(ms, resolve, { keepAlive: true });
+    void Promise.allSettled(promises).then(() => {
+      timer.clear();
+      resolve();
+    });
+  });
 }

@@ -47,7 +47,7 @@ export class PatternsLifecycle implements OnModuleInit, BeforeApplicationShutdow
   /** Services end what they have begun (locks are released, readers drained) while their connections are still open. */
   async beforeApplicationShutdown(): Promise<void> {
     const services = patternParts.flatMap((part) => part.services);
-    await Promise.all(services.map(({ token }) => this.moduleRef.get<Closable>(token).close?.()));
+    await Promise.all(services.map(async ({ token }) => this.moduleRef.get<Closable>(token).close?.()));
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -18,11 +18,11 @@ type BusyFunction = (...args: never[]) => unknown;
 
 /** Options of {@link WithLock}. */
 export interface WithLockOptions<
-  KeyFn extends KeyFunction = KeyFunction,
+  LockKey extends Key | KeyFunction = Key | KeyFunction,
   OnBusy extends BusyFunction = BusyFunction,
 > extends Omit<LockUsingOptions, 'signal' | 'autoExtend'> {
   /** The lock: a text, parts, or a function of the method's arguments. */
-  key: Key | KeyFn;
+  key: LockKey;
   /**
    * What a call does when somebody else holds the lock for all of `wait`. `'throw'` (default): `LockTimeoutError`. `'skip'`:
    * resolves to `undefined` without running the method, whose type must allow that. A function answers in its place.
@@ -75,11 +75,11 @@ function checkKey(key: unknown, site: CallSite): Key {
   throw new InvalidOptionsError(`@WithLock on ${site.name}`, [{ path: 'key', message }]);
 }
 
-type LockedMethod<KeyFn extends KeyFunction, OnBusy extends BusyFunction> = <M extends AsyncMethod>(
+type LockedMethod<LockKey, OnBusy extends BusyFunction> = <M extends AsyncMethod>(
   target: InstanceTarget,
   propertyKey: string | symbol,
   descriptor: TypedPropertyDescriptor<M> &
-    FitsMethod<M, KeyFn> &
+    FitsMethod<M, Extract<LockKey, KeyFunction>> &
     FitsMethod<M, OnBusy, MethodResult<M> | ReturnType<M>>,
 ) => void;
 
@@ -97,8 +97,8 @@ type LockedMethod<KeyFn extends KeyFunction, OnBusy extends BusyFunction> = <M e
  * async place(order: Order): Promise<Receipt> { … }
  * ```
  */
-export function WithLock<KeyFn extends KeyFunction = never, OnBusy extends BusyFunction = never>(
-  options: WithLockOptions<KeyFn, OnBusy>,
-): LockedMethod<KeyFn, OnBusy> {
+export function WithLock<LockKey extends Key | KeyFunction, OnBusy extends BusyFunction = never>(
+  options: WithLockOptions<LockKey, OnBusy>,
+): LockedMethod<LockKey, OnBusy> {
   return decorateMethod(withLock, options);
 }

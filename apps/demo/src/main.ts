@@ -1,0 +1,29 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import { AppModule } from './app.module.js';
+
+const app = await NestFactory.create(AppModule, { logger: ['error', 'warn'] });
+// Ctrl-C drains the consumer, releases locks and closes the connections before the process ends.
+app.enableShutdownHooks();
+
+const description = new DocumentBuilder()
+  .setTitle('Shop')
+  .setDescription('A small shop that shows the patterns of nestjs-redis-patterns')
+  .setVersion('1.0')
+  .build();
+SwaggerModule.setup('docs', app, () => SwaggerModule.createDocument(app, description));
+
+const port = Number(process.env.PORT ?? 3000);
+await app.listen(port, '127.0.0.1');
+const url = `http://127.0.0.1:${port}`;
+console.log(`listening on ${url}
+
+Try:
+  curl ${url}/products/1                          slow the first time, fast afterwards (@Cacheable)
+  curl -X PATCH ${url}/products/1 -H 'content-type: application/json' -d '{"price":99}'
+                                                  the cache has the new price at once (@CachePut)
+  curl -i -X POST ${url}/orders -H 'content-type: application/json' -H 'x-client: me' -d '{"productId":1}'
+                                                  ten a minute for each client (@RateLimit), one at a time for each product (@WithLock)
+  curl ${url}/orders/<id>                         placed, then fulfilled by a consumer (@StreamConsumer)
+  ${url}/docs                                     all of it in the browser`);

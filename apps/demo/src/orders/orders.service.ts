@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto';
+import { ConflictException, Injectable, NotFoundException } from '@nestjs/common';
+import { StreamProducer, WithLock } from 'nestjs-redis-patterns';
+import { ProductsService } from '../products/products.service.js';
+import { orderEvents, type Order } from './order.js';
+import { OrdersRepository } from './orders.repository.js';
+
+@Injectable()
+export class OrdersService {
+  constructor(
+    private readonly products: ProductsService,
+    private readonly orders: OrdersRepository,
+    private readonly events: StreamProducer,
+  ) {}
+
+  /** One order at a time for each product, in all processes: the last item is sold once. */
+  @WithLock({ key: (productId: number) => ['stock', productId], wait: '5s' })
+  async place(productId: number): Promise<Order> {
+    const product = await this.products.take(productId);
+    if (product === undefined) throw new ConflictException(`Product ${productId} is sold out`);
+    const order: Order = { id: randomUUID(), productId, status: 'placed', takenBy: process.pid };
+    await this.orders.save(order);
+    await this.events.publish(orderEvents, { orderId: order.id, productId }, { type: 'placed', key: order.id });
+    return order;
+  }
+
+  async find(id: string): Promise<Order> {
+    const order = await this.orders.find(id);
+    if (order === null) throw new NotFoundException(`There is no order ${id}`);
+    return order;
+  }
+}
