@@ -1,7 +1,8 @@
-import { leaseSchema } from './lock.options.js';
 import { parseOptions, type Duration } from '../core/index.js';
 import type { HeldLock } from './held-lock.js';
 import { ownerOf } from './lock-commands.js';
+import { LockLostError } from './lock.errors.js';
+import { leaseSchema } from './lock.options.js';
 
 /**
  * A lock that is held. Stop when `signal` aborts: from then on somebody else may have it. Pass `fence` to whatever the lock
@@ -52,6 +53,7 @@ export class LockHandle {
     return this.isHeld() ? Math.max(0, this.deadline - performance.now()) : 0;
   }
 
+  /** Whether it is neither released nor lost. Reads the clock and asks nobody, so it is right before a timer has run. */
   isHeld(): boolean {
     return this.#released === undefined && this.held.isHeld;
   }
@@ -59,6 +61,8 @@ export class LockHandle {
   /** @throws LockLostError when it is no longer held */
   assertHeld(): void {
     this.held.assertHeld();
+    // A shared lock may still be held by others when this handle has given it back.
+    if (this.released) throw new LockLostError(this.key, 'expired');
   }
 
   /**
@@ -69,6 +73,7 @@ export class LockHandle {
    * @throws LockUnavailableError when Redis did not confirm; it is held until its `deadline`
    */
   async extend(lease?: Duration): Promise<void> {
+    this.assertHeld();
     if (lease === undefined) return this.held.extend();
     return this.held.extend(parseOptions(leaseSchema, { lease }, 'LockHandle.extend()').lease);
   }
@@ -84,10 +89,33 @@ export class LockHandle {
     return this.#released;
   }
 
+  /**
+   * Whether {@link release} has been called.
+   *
+   * @internal
+   */
+  get released(): boolean {
+    return this.#released !== undefined;
+  }
+
+  /**
+   * One more handle of the same lock, for code that it runs.
+   *
+   * @internal
+   * @throws LockLostError
+   */
+  share(): LockHandle {
+    this.assertHeld();
+    this.held.references++;
+    return new LockHandle(this.held);
+  }
+
+  /** For `await using`: {@link release}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.release().then(() => undefined);
   }
 
+  /** For logs: without the token, and with the fence as text, as JSON has no bigint. */
   toJSON(): object {
     return {
       key: this.key,

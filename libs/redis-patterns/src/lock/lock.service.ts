@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { parseOptions, RedisPatternsError, startTimer } from '../core/index.js';
+import { onAbort, parseOptions, startTimer } from '../core/index.js';
 import type { EngineContext } from '../connection/index.js';
 import type { Key } from '../keys/index.js';
-import { Acquisition } from './acquisition.js';
-import { HeldLock } from './held-lock.js';
-import { LockCommands, ownerOf } from './lock-commands.js';
+import { Acquisition, type Busy, type Grant } from './acquisition.js';
+import { HeldLock, type LockOwner } from './held-lock.js';
+import { LockCommands, ownerOf, type LockKeys } from './lock-commands.js';
 import { LockHandle } from './lock-handle.js';
 import { LockReentryError, LockTimeoutError, LockUnavailableError } from './lock.errors.js';
 import {
@@ -23,7 +23,7 @@ export interface LockInfo {
   /** Host, process id and a random number of the holder's process. */
   readonly owner: string;
   readonly fence: bigint | undefined;
-  /** Milliseconds until its lease ends, if it is not renewed. */
+  /** Milliseconds until its lease ends, if it is not renewed; `Infinity` for a key without an end. */
   readonly remainingMs: number;
 }
 
@@ -35,7 +35,7 @@ interface Frame {
 
 /**
  * Locks across processes: one holder at a time while its lease lasts, fenced, renewed, and given up in time when Redis does
- * not answer. What a lock on Redis cannot promise, and how `fence` closes that, is in docs/locks.md.
+ * not answer. What a lock on Redis cannot promise, and how `fence` closes that, is in docs/lock.md.
  *
  * @example
  * ```ts
@@ -51,6 +51,7 @@ export class LockService {
   readonly #held = new Set<HeldLock>();
   readonly #running = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
+  readonly #owner: LockOwner;
 
   constructor(
     private readonly context: EngineContext,
@@ -58,6 +59,11 @@ export class LockService {
   ) {
     this.#commands = new LockCommands(context);
     this.#reaper = new Reaper(this.#commands);
+    this.#owner = {
+      commands: this.#commands,
+      reaper: this.#reaper,
+      ended: (lock) => void this.#held.delete(lock),
+    };
   }
 
   /**
@@ -66,6 +72,12 @@ export class LockService {
    * @throws LockTimeoutError when somebody else held it for all of `wait`
    * @throws LockUnavailableError when Redis could not be asked
    * @throws LockReentryError when the caller's async context holds it already
+   * @throws InvalidKeyError, InvalidOptionsError, `signal.reason`
+   *
+   * @example
+   * ```ts
+   * await using lock = await locks.acquire('nightly-report', { lease: '5m' });
+   * ```
    */
   async acquire(key: Key, options: LockCallOptions = {}): Promise<LockHandle> {
     const call = this.#resolve('acquire()', lockCallSchema, options, false);
@@ -115,9 +127,12 @@ export class LockService {
     }
   }
 
-  /** The innermost lock that the calling code runs under. */
+  /**
+   * The innermost lock that the calling code runs under. Work that was started under a lock and outlives it does not run
+   * under it any more.
+   */
   current(): LockHandle | undefined {
-    return this.#frames.getStore()?.handle;
+    return this.#findFrame(() => true);
   }
 
   /**
@@ -129,16 +144,18 @@ export class LockService {
     const found = await this.#commands.inspect(this.#commands.keysOf(key));
     if (found === null) return null;
     const [token, leftMs, fence] = found;
-    return { owner: ownerOf(token), fence: fence === '' ? undefined : BigInt(fence), remainingMs: leftMs };
+    return {
+      owner: ownerOf(token),
+      fence: fence === '' ? undefined : BigInt(fence),
+      remainingMs: leftMs < 0 ? Infinity : leftMs,
+    };
   }
 
   /** Refuses new locks, ends waiting, lets running functions end within `shutdownTimeout`, and releases what is left. */
   async close(): Promise<void> {
-    this.#closing.abort(
-      new RedisPatternsError('ERR_LOCK_CLOSED', 'The application shuts down: no lock is taken any more'),
-    );
+    this.#closing.abort();
     await settledWithin([...this.#running], this.options.shutdownTimeout);
-    await Promise.allSettled([...this.#held].map((lock) => lock.shutDown()));
+    await Promise.all([...this.#held].map((lock) => this.#quietly(lock.shutDown())));
     // Functions that were told to stop settle now, and what they leave behind is cleaned up.
     await this.#reaper.close();
   }
@@ -159,32 +176,42 @@ export class LockService {
 
   async #take(key: Key, call: ResolvedLockCall): Promise<LockHandle | LockTimeoutError> {
     const keys = this.#commands.keysOf(key);
-    const mine = this.#heldHere(keys.lock);
+    const mine = this.#findFrame((handle) => handle.key === keys.lock);
     if (mine !== undefined) {
       if (!call.reentrant) throw new LockReentryError(keys.lock);
-      mine.references++;
-      return new LockHandle(mine);
+      return mine.share();
     }
-    this.#closing.signal.throwIfAborted();
-    const { lease, wait } = call;
-    const signal =
-      call.signal === undefined ? this.#closing.signal : AbortSignal.any([call.signal, this.#closing.signal]);
-    const outcome = await new Acquisition(this.#commands, this.#reaper, { keys, lease, wait, signal }).run();
-    if (!('token' in outcome)) return new LockTimeoutError(keys.lock, wait, outcome.retryAfterMs);
-    const owner = {
-      commands: this.#commands,
-      reaper: this.#reaper,
-      ended: (lock: HeldLock) => void this.#held.delete(lock),
-    };
-    const held = new HeldLock(owner, keys, outcome, call);
+    const outcome = await this.#obtain(keys, call);
+    if (!('token' in outcome)) return new LockTimeoutError(keys.lock, call.wait, outcome.retryAfterMs);
+    const held = new HeldLock(this.#owner, keys, outcome, call);
     this.#held.add(held);
+    // Granted in the moment of the shutdown, which may have looked for held locks already.
+    if (this.#closing.signal.aborted) {
+      await this.#quietly(held.release());
+      throw shuttingDown(keys);
+    }
     return new LockHandle(held);
   }
 
-  #heldHere(lockKey: string): HeldLock | undefined {
+  async #obtain(keys: LockKeys, { lease, wait, signal: given }: ResolvedLockCall): Promise<Grant | Busy> {
+    const closing = this.#closing.signal;
+    if (closing.aborted) throw shuttingDown(keys);
+    // Not AbortSignal.any(): what it makes stays known to `closing`, which lives as long as the application.
+    const either = new AbortController();
+    const unlink = [closing, given].map((signal) => onAbort(signal, (reason) => either.abort(reason)));
+    const request = { keys, lease, wait, signal: either.signal };
+    try {
+      return await new Acquisition(this.#commands, this.#reaper, request).run();
+    } catch (error) {
+      throw closing.aborted && error === closing.reason ? shuttingDown(keys) : error;
+    } finally {
+      for (const stop of unlink) stop();
+    }
+  }
+
+  #findFrame(matches: (handle: LockHandle) => boolean): LockHandle | undefined {
     for (let frame = this.#frames.getStore(); frame !== undefined; frame = frame.outer) {
-      const { held } = frame.handle;
-      if (held.keys.lock === lockKey && held.isHeld) return held;
+      if (!frame.handle.released && matches(frame.handle)) return frame.handle;
     }
     return undefined;
   }
@@ -194,22 +221,27 @@ export class LockService {
     try {
       result = await this.#frames.run({ handle, outer: this.#frames.getStore() }, fn, handle);
     } finally {
-      await this.#releaseQuietly(handle);
+      await this.#quietly(handle.release());
     }
     const { lost } = handle.held;
     if (lost !== undefined && call.onLost === 'throw') throw lost;
     return result;
   }
 
-  async #releaseQuietly(handle: LockHandle): Promise<void> {
+  /** A release whose failure changes nothing for anybody: it is reported, and the lock ends with its lease. */
+  async #quietly(release: Promise<unknown>): Promise<void> {
     try {
-      await handle.release();
+      await release;
     } catch (error) {
       const code = error instanceof LockUnavailableError ? error.code : 'ERR_LOCK_RELEASE';
       const message = 'A lock was not confirmed to be released; it ends with its lease';
       this.context.telemetry.emit('warning', { pattern: 'Lock', code, message });
     }
   }
+}
+
+function shuttingDown(keys: LockKeys): LockUnavailableError {
+  return new LockUnavailableError(keys.lock, 'the application is shutting down, so no lock is taken any more');
 }
 
 async function settledWithin(promises: readonly Promise<unknown>[], ms: number): Promise<void> {

@@ -1,0 +1,38 @@
+// npm run -s bench -- <area…> [--json] [--quick]
+import { parseArgs } from 'node:util';
+import { Redis } from 'ioredis';
+import { cache } from './areas/cache.mjs';
+import { lock } from './areas/lock.mjs';
+import { rateLimit } from './areas/rate-limit.mjs';
+import { stream } from './areas/stream.mjs';
+import { commandCounter } from './lib/commands.mjs';
+import { measureScenario } from './lib/measure.mjs';
+import { printTable } from './lib/table.mjs';
+
+const AREAS = { cache, 'rate-limit': rateLimit, lock, stream };
+const FULL = { callers: [1, 16, 64], rounds: 5, sliceMs: 300, warmUpMs: 200 };
+const QUICK = { callers: [1, 16, 64], rounds: 3, sliceMs: 60, warmUpMs: 40 };
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean' }, quick: { type: 'boolean' } },
+});
+const unknown = positionals.filter((name) => !Object.hasOwn(AREAS, name));
+if (unknown.length > 0) {
+  process.stderr.write(`Unknown area ${unknown.join(', ')}; there are ${Object.keys(AREAS).join(', ')}\n`);
+  process.exit(2);
+}
+const url = process.env.BENCH_REDIS_URL ?? 'redis://127.0.0.1:6379';
+const admin = new Redis(url);
+const rows = [];
+for (const name of positionals.length > 0 ? positionals : Object.keys(AREAS)) {
+  const { scenarios, close } = await AREAS[name](url);
+  for (const scenario of scenarios) {
+    process.stderr.write(`[bench] ${name}: ${scenario.name}\n`);
+    rows.push(...(await measureScenario(name, scenario, values.quick ? QUICK : FULL, commandCounter(admin))));
+  }
+  await close();
+}
+admin.disconnect();
+if (values.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
+else printTable(rows);
