@@ -136,7 +136,8 @@ export class ClientHandle {
   }
 
   #wakeReadyWaiters(): void {
-    for (const waiter of [...this.#readyWaiters]) {
+    // A listener may wait anew at once: that one is for the next time.
+    for (const waiter of Array.from(this.#readyWaiters)) {
       if (!waiter.isMet()) continue;
       this.#readyWaiters.delete(waiter);
       waiter.listener();

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { EngineContext } from '../connection/index.js';
 import type { Key } from '../keys/index.js';
@@ -52,7 +52,7 @@ export class LockCommands {
 
   /** A token that no other acquisition has; its first part tells people whose it is. */
   newToken(): string {
-    return `${this.#owner}.${randomBytes(16).toString('base64url')}`;
+    return `${this.#owner}.${randomUUID()}`;
   }
 
   /** @param onLateGrant called when the lock was granted after the call had been given up */

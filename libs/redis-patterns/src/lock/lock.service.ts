@@ -1,10 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { onAbort, parseOptions, startTimer } from '../core/index.js';
+import { parseOptions, startTimer } from '../core/index.js';
 import type { EngineContext } from '../connection/index.js';
 import type { Key } from '../keys/index.js';
-import { Acquisition, type Busy, type Grant } from './acquisition.js';
+import { Acquisitions, shuttingDown } from './acquisitions.js';
 import { HeldLock, type LockOwner } from './held-lock.js';
-import { LockCommands, ownerOf, type LockKeys } from './lock-commands.js';
+import { LockCommands, ownerOf } from './lock-commands.js';
+import { LockContext } from './lock-context.js';
 import { LockHandle } from './lock-handle.js';
 import { LockReentryError, LockTimeoutError, LockUnavailableError } from './lock.errors.js';
 import {
@@ -27,12 +27,6 @@ export interface LockInfo {
   readonly remainingMs: number;
 }
 
-/** The locks that are held by the code that runs, innermost first. */
-interface Frame {
-  readonly handle: LockHandle;
-  readonly outer: Frame | undefined;
-}
-
 /**
  * Locks across processes: one holder at a time while its lease lasts, fenced, renewed, and given up in time when Redis does
  * not answer. What a lock on Redis cannot promise, and how `fence` closes that, is in docs/lock.md.
@@ -47,10 +41,10 @@ interface Frame {
 export class LockService {
   readonly #commands: LockCommands;
   readonly #reaper: Reaper;
-  readonly #frames = new AsyncLocalStorage<Frame>();
+  readonly #acquisitions: Acquisitions;
+  readonly #callers = new LockContext();
   readonly #held = new Set<HeldLock>();
   readonly #running = new Set<Promise<unknown>>();
-  readonly #closing = new AbortController();
   readonly #owner: LockOwner;
 
   constructor(
@@ -59,6 +53,7 @@ export class LockService {
   ) {
     this.#commands = new LockCommands(context);
     this.#reaper = new Reaper(this.#commands);
+    this.#acquisitions = new Acquisitions(this.#commands, this.#reaper);
     this.#owner = {
       commands: this.#commands,
       reaper: this.#reaper,
@@ -132,7 +127,7 @@ export class LockService {
    * under it any more.
    */
   current(): LockHandle | undefined {
-    return this.#findFrame(() => true);
+    return this.#callers.current();
   }
 
   /**
@@ -153,7 +148,7 @@ export class LockService {
 
   /** Refuses new locks, ends waiting, lets running functions end within `shutdownTimeout`, and releases what is left. */
   async close(): Promise<void> {
-    this.#closing.abort();
+    await this.#acquisitions.close();
     await settledWithin([...this.#running], this.options.shutdownTimeout);
     await Promise.all([...this.#held].map((lock) => this.#quietly(lock.shutDown())));
     // Functions that were told to stop settle now, and what they leave behind is cleaned up.
@@ -176,50 +171,27 @@ export class LockService {
 
   async #take(key: Key, call: ResolvedLockCall): Promise<LockHandle | LockTimeoutError> {
     const keys = this.#commands.keysOf(key);
-    const mine = this.#findFrame((handle) => handle.key === keys.lock);
+    const mine = this.#callers.current(keys.lock);
     if (mine !== undefined) {
       if (!call.reentrant) throw new LockReentryError(keys.lock);
       return mine.share();
     }
-    const outcome = await this.#obtain(keys, call);
+    const outcome = await this.#acquisitions.obtain(keys, call);
     if (!('token' in outcome)) return new LockTimeoutError(keys.lock, call.wait, outcome.retryAfterMs);
     const held = new HeldLock(this.#owner, keys, outcome, call);
     this.#held.add(held);
     // Granted in the moment of the shutdown, which may have looked for held locks already.
-    if (this.#closing.signal.aborted) {
+    if (this.#acquisitions.isClosing) {
       await this.#quietly(held.release());
       throw shuttingDown(keys);
     }
     return new LockHandle(held);
   }
 
-  async #obtain(keys: LockKeys, { lease, wait, signal: given }: ResolvedLockCall): Promise<Grant | Busy> {
-    const closing = this.#closing.signal;
-    if (closing.aborted) throw shuttingDown(keys);
-    // Not AbortSignal.any(): what it makes stays known to `closing`, which lives as long as the application.
-    const either = new AbortController();
-    const unlink = [closing, given].map((signal) => onAbort(signal, (reason) => either.abort(reason)));
-    const request = { keys, lease, wait, signal: either.signal };
-    try {
-      return await new Acquisition(this.#commands, this.#reaper, request).run();
-    } catch (error) {
-      throw closing.aborted && error === closing.reason ? shuttingDown(keys) : error;
-    } finally {
-      for (const stop of unlink) stop();
-    }
-  }
-
-  #findFrame(matches: (handle: LockHandle) => boolean): LockHandle | undefined {
-    for (let frame = this.#frames.getStore(); frame !== undefined; frame = frame.outer) {
-      if (!frame.handle.released && matches(frame.handle)) return frame.handle;
-    }
-    return undefined;
-  }
-
   async #runUnder<T>(handle: LockHandle, call: ResolvedLockCall, fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
     let result: T;
     try {
-      result = await this.#frames.run({ handle, outer: this.#frames.getStore() }, fn, handle);
+      result = await this.#callers.run(handle, () => fn(handle));
     } finally {
       await this.#quietly(handle.release());
     }
@@ -238,10 +210,6 @@ export class LockService {
       this.context.telemetry.emit('warning', { pattern: 'Lock', code, message });
     }
   }
-}
-
-function shuttingDown(keys: LockKeys): LockUnavailableError {
-  return new LockUnavailableError(keys.lock, 'the application is shutting down, so no lock is taken any more');
 }
 
 async function settledWithin(promises: readonly Promise<unknown>[], ms: number): Promise<void> {

@@ -197,6 +197,7 @@ describe('a decorated method, where it is declared', () => {
     @Injectable()
     class Service {
       @Traced()
+      // oxlint-disable-next-line typescript/no-explicit-any -- what a caller in JavaScript has
       load(): any {
         return value;
       }

@@ -129,6 +129,7 @@ describe('a decorated method that returns an Observable', () => {
     @Injectable()
     class Service {
       @Traced()
+      // oxlint-disable-next-line typescript/no-explicit-any -- what a caller in JavaScript has
       undeclared(): any {
         return of(1);
       }
