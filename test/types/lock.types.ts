@@ -28,6 +28,14 @@ export class Accepted {
     return { total: 1 };
   }
 
+  @WithLock({ key: 'nightly', onBusy: 'skip' })
+  async skippedWithoutResult(): Promise<void> {}
+
+  @WithLock({ key: 'feed', onBusy: 'skip' })
+  skippedStream(source: Observable<number>): Observable<number> {
+    return source;
+  }
+
   @WithLock({ key: 'feed' })
   streamed(source: Observable<number>): Observable<number> {
     return source;
@@ -50,6 +58,16 @@ export class Refused {
   async wrongAnswer(): Promise<Receipt> {
     return { total: 1 };
   }
+
+  // @ts-expect-error a skipped call resolves to undefined, which the type must allow
+  @WithLock({ key: 'x', onBusy: 'skip' })
+  async wrongSkip(): Promise<Receipt> {
+    return { total: 1 };
+  }
+
+  // @ts-expect-error a key function that may give nothing
+  @WithLock({ key: (id?: string) => id })
+  async noKeyForSome(_id?: string): Promise<void> {}
 
   // @ts-expect-error no key: one lock for everything must be said
   @WithLock({ wait: '1s' })

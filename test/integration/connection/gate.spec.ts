@@ -168,6 +168,30 @@ describe('the gate and a Redis that fails', () => {
   });
 });
 
+describe('the gate and a caller that never rests', () => {
+  it('recovers all the same', async () => {
+    const topology = await startOwn('standalone');
+    try {
+      const connection = await open(topology.connection);
+      const node = await topology.primary();
+      await topology.kill(node);
+      await eventually(() => connection.stats().status !== 'ready');
+      const restarted = topology.restart(node, { data: 'wipe' });
+      let failures = 0;
+      const insist = async (): Promise<number> =>
+        connection.run(increment('insist', 'once')).catch(() => {
+          failures++;
+          return insist();
+        });
+      expect(await insist()).toBe(1);
+      expect(failures).toBeGreaterThan(0);
+      await restarted;
+    } finally {
+      await topology.stop();
+    }
+  });
+});
+
 describe('the gate and a lost reply', () => {
   let topology: Topology;
   let admin: RedisAdmin;

@@ -70,7 +70,10 @@ describe('typed JSON', () => {
       withDate: true,
       withMap: true,
       withSet: true,
-      key: fc.oneof(fc.string(), fc.constantFrom('$', '$$', '$v', 'v', 'constructor', 'toJSON', '')),
+      // '__proto__' is refused, as another test says.
+      key: fc
+        .oneof(fc.string(), fc.constantFrom('$', '$$', '$v', 'v', 'constructor', 'toJSON', ''))
+        .filter((key) => key !== '__proto__'),
     });
     fc.assert(
       fc.property(fc.oneof(anything, fc.uint8Array()), (value) => {

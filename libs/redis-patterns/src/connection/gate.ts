@@ -233,7 +233,9 @@ class Call<T> {
   private fail(error: RedisUnavailableError | RedisCommandError): void {
     this.settle();
     this.gate.onFailure(this.operation.name, error);
-    this.reject(error);
+    // A caller that tries again at once would else keep the event loop from ever hearing that Redis is back.
+    if (error.outcome === 'not-sent') setImmediate(this.reject, error);
+    else this.reject(error);
   }
 
   private settle(): void {

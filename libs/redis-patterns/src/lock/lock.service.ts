@@ -29,7 +29,7 @@ export interface LockInfo {
 
 /**
  * Locks across processes: one holder at a time while its lease lasts, fenced, renewed, and given up in time when Redis does
- * not answer. What a lock on Redis cannot promise, and how `fence` closes that, is in docs/lock.md.
+ * not answer. What a lock on Redis cannot promise, and how `fence` closes that, is in docs/locks.md.
  *
  * @example
  * ```ts
@@ -153,6 +153,15 @@ export class LockService {
     await Promise.all([...this.#held].map((lock) => this.#quietly(lock.shutDown())));
     // Functions that were told to stop settle now, and what they leave behind is cleaned up.
     await this.#reaper.close();
+  }
+
+  /**
+   * Key of a lock in Redis.
+   *
+   * @throws InvalidKeyError
+   */
+  keyOf(key: Key): string {
+    return this.#commands.keysOf(key).lock;
   }
 
   /** What lives in this process because of locks: none of it outlives its lock. */

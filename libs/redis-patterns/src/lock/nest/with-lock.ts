@@ -50,6 +50,7 @@ const withLock: MethodPattern<unknown> = {
     const { key, onBusy, ...given } = parseOptions(optionsSchema, raw, `@WithLock on ${site.name}`);
     const locks = runtime.engine(LockService);
     const resolved = mergeLockCall(given, locks.options, true);
+    if (typeof key !== 'function') checkLiteral(key, locks, site);
     const keyOf = typeof key === 'function' ? (key as Around) : () => key;
     return (call) =>
       locks.run(
@@ -68,6 +69,16 @@ function isKey(value: unknown): boolean {
   return (typeof value === 'string' && value !== '') || (Array.isArray(value) && value.length > 0);
 }
 
+/** A key that is the same for every call is wrong for every call: that is said at boot. */
+function checkLiteral(key: Key, locks: LockService, site: CallSite): void {
+  try {
+    locks.keyOf(key);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new InvalidOptionsError(`@WithLock on ${site.name}`, [{ path: 'key', message }]);
+  }
+}
+
 /** A key that is empty by mistake would be one lock for everything. */
 function checkKey(key: unknown, site: CallSite): Key {
   if (isKey(key)) return key as Key;
@@ -81,6 +92,19 @@ type LockedMethod<LockKey, OnBusy extends BusyFunction> = <M extends AsyncMethod
   descriptor: TypedPropertyDescriptor<M> &
     FitsMethod<M, Extract<LockKey, KeyFunction>> &
     FitsMethod<M, OnBusy, MethodResult<M> | ReturnType<M>>,
+) => void;
+
+/** A skipped call resolves to `undefined`, which the type must allow; a skipped Observable is empty. */
+type SkippedMethod<LockKey> = <M extends AsyncMethod>(
+  target: InstanceTarget,
+  propertyKey: string | symbol,
+  descriptor: TypedPropertyDescriptor<M> &
+    FitsMethod<M, Extract<LockKey, KeyFunction>> &
+    (ReturnType<M> extends Promise<infer Value>
+      ? undefined extends Value
+        ? unknown
+        : { readonly "with onBusy: 'skip' the result of this method must allow undefined": Value }
+      : unknown),
 ) => void;
 
 /**
@@ -97,6 +121,12 @@ type LockedMethod<LockKey, OnBusy extends BusyFunction> = <M extends AsyncMethod
  * async place(order: Order): Promise<Receipt> { … }
  * ```
  */
+export function WithLock<LockKey extends Key | KeyFunction>(
+  options: WithLockOptions<LockKey, never> & { onBusy: 'skip' },
+): SkippedMethod<LockKey>;
+export function WithLock<LockKey extends Key | KeyFunction, OnBusy extends BusyFunction = never>(
+  options: WithLockOptions<LockKey, OnBusy> & { onBusy?: 'throw' | OnBusy },
+): LockedMethod<LockKey, OnBusy>;
 export function WithLock<LockKey extends Key | KeyFunction, OnBusy extends BusyFunction = never>(
   options: WithLockOptions<LockKey, OnBusy>,
 ): LockedMethod<LockKey, OnBusy> {
