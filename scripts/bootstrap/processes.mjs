@@ -37,11 +37,13 @@ export async function runTool(program, args, env = process.env) {
  *
  * @param {readonly string[]} nodeArgs
  * @param {NodeJS.ProcessEnv} [env]
+ * @param {AbortSignal} [signal] kills it
  * @returns {Promise<number>} the exit code
  */
-export async function runForeground(nodeArgs, env = process.env) {
+export async function runForeground(nodeArgs, env = process.env, signal) {
   const child = await started(spawn(process.execPath, nodeArgs, { cwd: ROOT, env, stdio: 'inherit' }));
-  const stop = onStop((signal) => child.kill(signal));
+  const stop = onStop((name) => child.kill(name));
+  signal?.addEventListener('abort', () => child.kill('SIGKILL'));
   try {
     return await ended(child);
   } finally {

@@ -5,9 +5,11 @@ import { OrdersModule } from './orders/orders.module.js';
 import { ProductsModule } from './products/products.module.js';
 
 /** What `npm run demo` has started or found: options or a URL, as JSON. */
-function connection(): string | ConnectionOptions {
-  const given = process.env.REDIS_PATTERNS_CONNECTION;
-  return given === undefined ? 'redis://127.0.0.1:6379' : (JSON.parse(given) as string | ConnectionOptions);
+function connection(): ConnectionOptions {
+  const given = JSON.parse(process.env.REDIS_PATTERNS_CONNECTION ?? '"redis://127.0.0.1:6379"') as
+    string | ConnectionOptions;
+  // The shop writes its catalogue at boot: without Redis it has nothing to sell.
+  return { ...(typeof given === 'string' ? { url: given } : given), startup: 'fail-fast' };
 }
 
 @Module({

@@ -29,8 +29,10 @@ export class OrdersController {
   @ApiCreatedResponse({ type: Order })
   @ApiConflictResponse({ description: 'Sold out' })
   @ApiTooManyRequestsResponse({ description: 'More than ten orders in a minute; Retry-After says when to come back' })
-  place(@Body() { productId }: NewOrder): Promise<Order> {
-    if (!Number.isInteger(productId)) throw new BadRequestException('productId must be an integer');
+  place(@Body() body?: NewOrder): Promise<Order> {
+    const productId = body?.productId;
+    if (productId === undefined || !Number.isSafeInteger(productId))
+      throw new BadRequestException('productId must be an integer');
     return this.orders.place(productId);
   }
 

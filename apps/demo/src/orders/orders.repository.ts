@@ -11,15 +11,15 @@ export class OrdersRepository {
   constructor(@InjectRedis() private readonly redis: RedisClient) {}
 
   async save(order: Order): Promise<void> {
-    await this.redis.set(`shop:database:order:${order.id}`, JSON.stringify(order), 'EX', DAY_IN_SECONDS);
+    await this.redis.set(`shop:demo:order:${order.id}`, JSON.stringify(order), 'EX', DAY_IN_SECONDS);
   }
 
   async fulfil(order: Order): Promise<void> {
-    await this.save(Object.assign(order, { status: 'fulfilled' }));
+    await this.save(Object.assign({}, order, { status: 'fulfilled' }));
   }
 
   async find(id: string): Promise<Order | null> {
-    const text = await this.redis.get(`shop:database:order:${id}`);
+    const text = await this.redis.get(`shop:demo:order:${id}`);
     return text === null ? null : (JSON.parse(text) as Order);
   }
 }

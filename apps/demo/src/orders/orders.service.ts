@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ConflictException, Injectable, NotFoundException } from '@nestjs/common';
 import { StreamProducer, WithLock } from 'nestjs-redis-patterns';
-import { ProductsService } from '../products/products.service.js';
+import { ProductsService, stockLock } from '../products/products.service.js';
 import { orderEvents, type Order } from './order.js';
 import { OrdersRepository } from './orders.repository.js';
 
@@ -14,7 +14,7 @@ export class OrdersService {
   ) {}
 
   /** One order at a time for each product, in all processes: the last item is sold once. */
-  @WithLock({ key: (productId: number) => ['stock', productId], wait: '5s' })
+  @WithLock({ key: (productId: number) => stockLock(productId), wait: '5s' })
   async place(productId: number): Promise<Order> {
     const product = await this.products.take(productId);
     if (product === undefined) throw new ConflictException(`Product ${productId} is sold out`);

@@ -1,17 +1,19 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 
-export class Product {
-  @ApiProperty()
-  id!: number;
-
-  @ApiProperty()
+export class NewProduct {
+  @ApiProperty({ example: 'Tray' })
   name!: string;
 
-  @ApiProperty()
+  @ApiProperty({ example: 25 })
   price!: number;
 
-  @ApiProperty()
+  @ApiProperty({ example: 10 })
   stock!: number;
+}
+
+export class Product extends NewProduct {
+  @ApiProperty()
+  id!: number;
 }
 
 export class ProductChange {

@@ -1,24 +1,40 @@
-import { Body, Controller, Get, Param, ParseIntPipe, Patch } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
-import { Product, ProductChange } from './product.js';
+import { BadRequestException, Body, Controller, Get, Param, ParseIntPipe, Patch, Post } from '@nestjs/common';
+import { ApiBadRequestResponse, ApiCreatedResponse, ApiNotFoundResponse, ApiOkResponse } from '@nestjs/swagger';
+import { NewProduct, Product, ProductChange } from './product.js';
 import { ProductsService } from './products.service.js';
 
 @Controller('products')
+@ApiBadRequestResponse({ description: 'What was sent is no product' })
 export class ProductsController {
   constructor(private readonly products: ProductsService) {}
 
   @Get(':id')
   @ApiOkResponse({ type: Product })
+  @ApiNotFoundResponse({ description: 'No such product' })
   find(@Param('id', ParseIntPipe) id: number): Promise<Product> {
     return this.products.find(id);
   }
 
+  @Post()
+  @ApiCreatedResponse({ type: Product })
+  create(@Body() body?: NewProduct): Promise<Product> {
+    const name: unknown = body?.name;
+    if (typeof name !== 'string' || name === '') throw new BadRequestException('name must be a text');
+    return this.products.create({ name, price: amount('price', body?.price), stock: amount('stock', body?.stock) });
+  }
+
   @Patch(':id')
   @ApiOkResponse({ type: Product })
-  change(@Param('id', ParseIntPipe) id: number, @Body() { price, stock }: ProductChange): Promise<Product> {
+  @ApiNotFoundResponse({ description: 'No such product' })
+  change(@Param('id', ParseIntPipe) id: number, @Body() body?: ProductChange): Promise<Product> {
     return this.products.change(id, {
-      ...(price === undefined ? {} : { price }),
-      ...(stock === undefined ? {} : { stock }),
+      ...(body?.price === undefined ? {} : { price: amount('price', body.price) }),
+      ...(body?.stock === undefined ? {} : { stock: amount('stock', body.stock) }),
     });
   }
+}
+
+function amount(field: string, value: unknown): number {
+  if (Number.isSafeInteger(value) && Number(value) >= 0) return Number(value);
+  throw new BadRequestException(`${field} must be a whole number from 0`);
 }

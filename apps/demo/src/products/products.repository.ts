@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { InjectRedis, type RedisClient } from 'nestjs-redis-patterns';
-import type { Product, ProductChange } from './product.js';
+import type { NewProduct, Product, ProductChange } from './product.js';
 
 const CATALOGUE: readonly Product[] = [
   { id: 1, name: 'Teapot', price: 49, stock: 100 },
@@ -10,17 +10,22 @@ const CATALOGUE: readonly Product[] = [
 ];
 /** What a product costs to read here, milliseconds: it stands for a slow query. */
 const SLOWNESS = 300;
+const LAST_ID = 'shop:demo:last-product-id';
 
 /**
  * The shop's database. It is kept in Redis only because that is all that the demo starts; several shops see the same
- * products. Nothing in here is a pattern: reading and writing are not atomic, which is why orders take a lock.
+ * products. Nothing in here is a pattern: reading and writing are not atomic, which is why the service takes a lock.
  */
 @Injectable()
 export class ProductsRepository implements OnModuleInit {
   constructor(@InjectRedis() private readonly redis: RedisClient) {}
 
   async onModuleInit(): Promise<void> {
-    for (const product of CATALOGUE) await this.redis.set(key(product.id), JSON.stringify(product), 'NX');
+    await this.redis.set(LAST_ID, CATALOGUE.length, 'NX');
+    for (const product of CATALOGUE) {
+      // Field by field: another shop that runs already may have sold some.
+      for (const [field, value] of Object.entries(product)) await this.redis.hsetnx(keyOf(product.id), field, value);
+    }
   }
 
   /** Slow, like the query that it stands for. */
@@ -30,19 +35,25 @@ export class ProductsRepository implements OnModuleInit {
   }
 
   async read(id: number): Promise<Product | null> {
-    const text = await this.redis.get(key(id));
-    return text === null ? null : (JSON.parse(text) as Product);
+    const { name, price, stock } = await this.redis.hgetall(keyOf(id));
+    return name === undefined ? null : { id, name, price: Number(price), stock: Number(stock) };
   }
 
+  async create(product: NewProduct): Promise<Product> {
+    const id = await this.redis.incr(LAST_ID);
+    await this.redis.hset(keyOf(id), Object.assign({ id }, product));
+    return Object.assign({ id }, product);
+  }
+
+  /** Writes what changed and nothing else. */
   async change(id: number, change: ProductChange): Promise<Product | null> {
     const product = await this.read(id);
     if (product === null) return null;
-    Object.assign(product, change);
-    await this.redis.set(key(id), JSON.stringify(product));
-    return product;
+    if (Object.keys(change).length > 0) await this.redis.hset(keyOf(id), Object.assign({}, change));
+    return Object.assign(product, change);
   }
 }
 
-function key(id: number): string {
-  return `shop:database:product:${id}`;
+function keyOf(id: number): string {
+  return `shop:demo:product:${id}`;
 }
