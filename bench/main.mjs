@@ -10,8 +10,8 @@ import { measureScenario } from './lib/measure.mjs';
 import { printTable } from './lib/table.mjs';
 
 const AREAS = { cache, 'rate-limit': rateLimit, lock, stream };
-const FULL = { callers: [1, 16, 64], rounds: 5, sliceMs: 300, warmUpMs: 200 };
-const QUICK = { callers: [1, 16, 64], rounds: 3, sliceMs: 60, warmUpMs: 40 };
+const FULL = { callers: [1, 16, 64], rounds: 5, sliceMs: 160, warmUpMs: 100 };
+const QUICK = { callers: [1, 16, 64], rounds: 2, sliceMs: 60, warmUpMs: 40 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -11,7 +11,10 @@ export async function cache(url) {
   const app = await openApplication(url);
   const service = app.get(CacheService);
   const factory = () => Promise.resolve(payload);
+  const missed = () => Promise.reject(new Error('A hit was a miss'));
   const text = JSON.stringify(payload);
+  const manager = await cacheManager(url);
+  let serial = 0;
   const hit = {
     name: 'hit 1 KiB',
     arms: [
@@ -27,12 +30,21 @@ export async function cache(url) {
         setup: async () => {
           for (let i = 0; i < KEYS; i++) await service.set(['hit', i], payload, { ttl: '10m' });
         },
-        run: (i) => service.getOrSet(['hit', i % KEYS], factory, { ttl: '10m' }),
+        run: (i) => service.getOrSet(['hit', i % KEYS], missed, { ttl: '10m' }),
       },
-      ...(await cacheManagerArm(url)),
+      ...(manager
+        ? [
+            {
+              name: 'cache-manager',
+              setup: async () => {
+                for (let i = 0; i < KEYS; i++) await manager.set(`hit:${i}`, payload, 600_000);
+              },
+              run: (i) => manager.wrap(`hit:${i % KEYS}`, missed, 600_000),
+            },
+          ]
+        : []),
     ],
   };
-  let serial = 0;
   const load = {
     name: 'load 1 KiB',
     arms: [
@@ -44,30 +56,20 @@ export async function cache(url) {
         },
       },
       { name: 'ours', run: () => service.getOrSet(['load', serial++], factory, { ttl: '1m' }) },
+      ...(manager ? [{ name: 'cache-manager', run: () => manager.wrap(`load:${serial++}`, factory, 60_000) }] : []),
     ],
   };
   const close = async () => {
+    await manager?.disconnect();
     await app.close();
     raw.disconnect();
   };
   return { scenarios: [hit, load], close };
 }
 
-async function cacheManagerArm(url) {
-  const manager = await peer('cache-manager');
-  const keyv = await peer('keyv');
-  const store = await peer('@keyv/redis');
-  if (!manager || !keyv || !store) return [];
-  const adapter = new store.default(url);
-  const stored = manager.createCache({ stores: [new keyv.Keyv({ store: adapter })] });
-  return [
-    {
-      name: 'cache-manager',
-      setup: async () => {
-        for (let i = 0; i < KEYS; i++) await stored.set(`hit:${i}`, payload, 600_000);
-      },
-      run: (i) => stored.wrap(`hit:${i % KEYS}`, () => Promise.resolve(payload), 600_000),
-      teardown: () => stored.disconnect(),
-    },
-  ];
+async function cacheManager(url) {
+  const modules = await peer('cache-manager', 'keyv', '@keyv/redis');
+  if (!modules) return undefined;
+  const [{ createCache }, { Keyv }, { default: KeyvRedis }] = modules;
+  return createCache({ stores: [new Keyv({ store: new KeyvRedis(url) })] });
 }

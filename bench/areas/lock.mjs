@@ -17,18 +17,19 @@ export async function lock(url) {
       run: async () => {
         const key = `bench:lock:order:${serial++}`;
         const token = randomBytes(16).toString('base64url');
-        await raw.set(key, token, 'PX', 30_000, 'NX');
-        await raw.benchRelease(key, token);
+        done((await raw.set(key, token, 'PX', 30_000, 'NX')) === 'OK');
+        done((await raw.benchRelease(key, token)) === 1);
       },
     },
     {
       name: 'ours',
       run: async () => {
         const held = await service.acquire(['order', serial++], { lease: 30_000 });
-        await held.release();
+        done(await held.release());
       },
     },
     ...(await semaphoreArm(raw, () => serial++)),
+    ...(await redlockArm(raw, () => serial++)),
   ];
   const close = async () => {
     await app.close();
@@ -37,9 +38,14 @@ export async function lock(url) {
   return { scenarios: [{ name: 'acquire + release', arms }], close };
 }
 
+function done(ok) {
+  if (!ok) throw new Error('A free lock was not taken or not given back');
+}
+
 async function semaphoreArm(client, next) {
-  const semaphore = await peer('redis-semaphore');
-  if (!semaphore) return [];
+  const modules = await peer('redis-semaphore');
+  if (!modules) return [];
+  const [semaphore] = modules;
   return [
     {
       name: 'redis-semaphore',
@@ -47,6 +53,22 @@ async function semaphoreArm(client, next) {
         const mutex = new semaphore.Mutex(client, `order:${next()}`, { lockTimeout: 30_000 });
         await mutex.acquire();
         await mutex.release();
+      },
+    },
+  ];
+}
+
+/** With one node, as the other arms have it. */
+async function redlockArm(client, next) {
+  const modules = await peer('redlock');
+  if (!modules) return [];
+  const redlock = new modules[0].default([client], { retryCount: 0 });
+  return [
+    {
+      name: 'redlock',
+      run: async () => {
+        const held = await redlock.lock(`redlock:order:${next()}`, 30_000);
+        await held.unlock();
       },
     },
   ];

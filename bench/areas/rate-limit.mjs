@@ -1,12 +1,15 @@
-// A decision by one policy, beside the same script sent by hand.
+// A decision by one policy, beside the same script of the library's build sent by hand.
 import { RateLimitService } from 'nestjs-redis-patterns';
 import { openApplication, openRaw, peer } from '../lib/context.mjs';
 
 const SUBJECTS = 1000;
 const LIMIT = 1_000_000;
+const BUILD = new URL('./rate-limit/scripts.generated.js', import.meta.resolve('nestjs-redis-patterns'));
 
 export async function rateLimit(url) {
   const raw = openRaw(url);
+  const { consumeScript } = await import(BUILD.href);
+  await raw.script('LOAD', consumeScript.lua);
   const app = await openApplication(url, {
     rateLimit: {
       policies: {
@@ -18,21 +21,31 @@ export async function rateLimit(url) {
   const service = app.get(RateLimitService);
   const scenarios = [];
   for (const policy of ['fixed', 'sliding']) {
-    const call = await recordedCall(raw, () => service.consume(policy, 'subject:0'));
+    const call = await recordedCall(raw, consumeScript.sha, () => service.consume(policy, 'subject:0'));
+    let elsewhere = 0;
     scenarios.push({
       name: `${policy} window`,
       arms: [
         {
           name: 'raw',
-          run: (i) =>
-            raw.evalsha(
-              call.sha,
-              call.keys.length,
-              ...call.keys.map((key) => key.replace('subject:0', `raw:${i % SUBJECTS}`)),
-              ...call.args,
-            ),
+          run: async (i) => {
+            const key = call.key.replace('subject:0', `raw:${i % SUBJECTS}`);
+            const [allowed] = await raw.evalsha(consumeScript.sha, 1, key, ...call.args);
+            if (allowed !== 1) throw new Error('A call below the limit was refused');
+          },
         },
-        { name: 'ours', run: (i) => service.consume(policy, `subject:${i % SUBJECTS}`) },
+        {
+          name: 'ours',
+          run: async (i) => {
+            const { allowed, source } = await service.consume(policy, `subject:${i % SUBJECTS}`);
+            if (!allowed) throw new Error('A call below the limit was refused');
+            if (source !== 'redis') elsewhere++;
+          },
+          teardown: async () => {
+            if (elsewhere === 0) return;
+            process.stderr.write(`[bench] ${policy} window: ${elsewhere} decisions of ours missed the deadline\n`);
+          },
+        },
         ...(policy === 'fixed' ? await flexibleArm(raw) : []),
       ],
     });
@@ -44,22 +57,24 @@ export async function rateLimit(url) {
   return { scenarios, close };
 }
 
-/** The EVALSHA that the service sends, as MONITOR shows it: the raw arm sends exactly that. */
-async function recordedCall(raw, act) {
-  await act();
+/** Key and arguments of the EVALSHA that the service sends, as MONITOR shows it: the raw arm sends exactly that. */
+async function recordedCall(raw, sha, act) {
   const monitor = await raw.monitor();
   const seen = new Promise((resolve) => {
     monitor.on('monitor', (_time, args) => void (/^evalsha$/i.test(args[0]) && resolve(args)));
   });
   await act();
-  const [, sha, count, ...rest] = await seen;
+  const [, sent, count, key, ...args] = await seen;
   monitor.disconnect();
-  return { sha, keys: rest.slice(0, Number(count)), args: rest.slice(Number(count)) };
+  if (sent !== sha || count !== '1' || !key.includes('subject:0'))
+    throw new Error(`Not the expected call: ${sent} ${key}`);
+  return { key, args };
 }
 
 async function flexibleArm(client) {
-  const flexible = await peer('rate-limiter-flexible');
-  if (!flexible) return [];
+  const modules = await peer('rate-limiter-flexible');
+  if (!modules) return [];
+  const [flexible] = modules;
   const limiter = new flexible.RateLimiterRedis({ storeClient: client, points: LIMIT, duration: 60, keyPrefix: 'rlf' });
   return [{ name: 'rate-limiter-flexible', run: (i) => limiter.consume(`subject:${i % SUBJECTS}`) }];
 }

@@ -10,17 +10,18 @@ export async function openApplication(url, options = {}) {
   return NestFactory.createApplicationContext(module, { logger: ['error', 'warn'] });
 }
 
-/** Defaults of ioredis. @param {string} url */
-export function openRaw(url) {
-  return new Redis(url);
+/** Defaults of ioredis. @param {string} url @param {import('ioredis').RedisOptions} [options] */
+export function openRaw(url, options = {}) {
+  return new Redis(url, options);
 }
 
-/** A peer that is not installed leaves its arm out, with one line. @template T @param {string} name @returns {Promise<T | undefined>} */
-export async function peer(name) {
+/** The modules of an arm; when one is not installed the arm is left out, with one line. @param {...string} names @returns {Promise<any[] | undefined>} */
+export async function peer(...names) {
   try {
-    return /** @type {T} */ (await import(name));
-  } catch {
-    process.stderr.write(`[bench] ${name} is not installed: its arm is left out (npm install --prefix bench)\n`);
+    return await Promise.all(names.map((name) => import(name)));
+  } catch (error) {
+    const why = error?.code === 'ERR_MODULE_NOT_FOUND' ? 'not installed (npm install --prefix bench)' : String(error);
+    process.stderr.write(`[bench] ${names[0]}: arm left out, ${why}\n`);
     return undefined;
   }
 }

@@ -2,8 +2,10 @@
 import { performance } from 'node:perf_hooks';
 
 /**
- * @typedef {{ name: string, run?: (i: number) => Promise<unknown>, slice?: (callers: number) => Promise<Slice>,
- *   setup?: () => Promise<void>, teardown?: () => Promise<void> }} Arm one way to do the work; `slice` measures by itself
+ * @typedef {{ name: string, run?: (i: number) => Promise<unknown>, slice?: (callers: number, ready: any) => Promise<Slice>,
+ *   prepare?: (callers: number) => Promise<unknown>, clear?: (ready: any) => Promise<unknown>,
+ *   setup?: () => Promise<void>, teardown?: () => Promise<void> }} Arm one way to do the work; `slice` measures by itself,
+ *   between `prepare` and `clear`, which are not measured; `clear` and `teardown` throw when the work was not done
  * @typedef {{ ops: number, ms: number, latencies: number[], cpuMicros: number }} Slice
  * @typedef {{ callers: readonly number[], rounds: number, sliceMs: number, warmUpMs: number }} Plan
  */
@@ -34,9 +36,24 @@ export async function measureScenario(area, { name, arms }, plan, countCommands)
   return withRatios(rows);
 }
 
+/**
+ * @param {Arm} arm
+ * @param {number} callers
+ * @param {number} ms
+ * @param {{ before?: () => Promise<unknown>, after?: () => Promise<unknown> }} [around] called next to the work itself
+ * @returns {Promise<Slice>}
+ */
+export async function runSlice(arm, callers, ms, { before, after } = {}) {
+  const ready = await arm.prepare?.(callers);
+  await before?.();
+  const slice = arm.slice ? await arm.slice(callers, ready) : await timedSlice(arm, callers, ms);
+  await after?.();
+  await arm.clear?.(ready);
+  return slice;
+}
+
 /** @param {Arm} arm @param {number} callers @param {number} ms @returns {Promise<Slice>} */
-export async function runSlice(arm, callers, ms) {
-  if (arm.slice) return arm.slice(callers);
+async function timedSlice(arm, callers, ms) {
   const run = /** @type {(i: number) => Promise<unknown>} */ (arm.run);
   const latencies = /** @type {number[]} */ ([]);
   const cpu = process.cpuUsage();
