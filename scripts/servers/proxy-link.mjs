@@ -174,8 +174,8 @@ export class ProxyLink {
 
   /** RST in both directions. */
   cut() {
-    this.client.resetAndDestroy();
-    this.#server?.resetAndDestroy();
+    reset(this.client);
+    if (this.#server) reset(this.#server);
   }
 
   #close() {
@@ -186,4 +186,15 @@ export class ProxyLink {
     if (this.#server && !this.#server.writableEnded) this.#server.destroy();
     for (const listener of this.#listeners) listener();
   }
+}
+
+/**
+ * RST, unless our side has ended the connection already: the reset of such a socket fails inside of Node.js 20, which then
+ * waits for its handle for ever when the process ends.
+ *
+ * @param {net.Socket} socket
+ */
+function reset(socket) {
+  if (socket.writableEnded) socket.destroy();
+  else if (!socket.destroyed) socket.resetAndDestroy();
 }

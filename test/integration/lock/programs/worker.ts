@@ -27,7 +27,9 @@ onParent('work', () => {
         const write = (step: string) =>
           client.eval(GUARDED_WRITE, 2, log, last, lock.fence.toString(), `${step} ${process.pid} ${n}`);
         await client.rpush(`${log}:entered`, `${process.pid}`);
+        if ((await client.incr(`${log}:inside`)) !== 1) throw new Error('two processes were inside at once');
         if ((await write('write')) !== 1) throw new Error('an older fence was accepted by the lock');
+        await client.decr(`${log}:inside`);
       });
     }
     await tellParent({ type: 'done' });
