@@ -2,10 +2,11 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockLostError, LockUnavailableError } from 'nestjs-redis-patterns';
 import { eventually } from '../../support/eventually.js';
 import { RedisAdmin } from '../../support/redis-admin.js';
-import { startOwn, startProxy, type Mode, type Topology } from '../../support/topologies.js';
+import { startOwn, type Mode, type Topology } from '../../support/topologies.js';
+import { openLocksBehindProxy, type CleanUps } from './behind-proxy.js';
 import { openLocks, type OpenLocks } from './test-locks.js';
 
-const cleanUps: (() => Promise<unknown> | void)[] = [];
+const cleanUps: CleanUps = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
 });
@@ -75,19 +76,7 @@ describe('locks and a Redis that dies', () => {
 
 describe('locks and a lost reply', () => {
   it('finds its own grant again', async () => {
-    const topology = await startOwn('standalone');
-    cleanUps.push(() => topology.stop());
-    const proxy = await startProxy(await topology.primary());
-    cleanUps.push(() => proxy.close());
-    const admin = await RedisAdmin.connect(topology.connection);
-    cleanUps.push(() => admin.close());
-    const open = await openLocks({
-      connection: { mode: 'standalone', host: proxy.host, port: proxy.port },
-      namespace: 'shop',
-    });
-    cleanUps.push(() => open.close());
-    // The server knows the script then: it is the reply to the grant that is lost.
-    await open.locks.using('warm-up', {}, () => undefined);
+    const { open, admin, proxy } = await openLocksBehindProxy(cleanUps);
     await proxy.set('dropDown', { cut: true });
     const acquiring = open.locks.acquire('lost', { wait: '5s' });
     await eventually(async () => expect(await admin.client.exists('shop:lock:lost')).toBe(1));

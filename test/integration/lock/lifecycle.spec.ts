@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { LockLostError, LockReentryError, LockUnavailableError, type LockHandle } from 'nestjs-redis-patterns';
 import { startProgram } from '../../support/child-process.js';
 import { eventually } from '../../support/eventually.js';
-import { RedisAdmin } from '../../support/redis-admin.js';
-import { describeOn, startOwn, startProxy } from '../../support/topologies.js';
+import { describeOn } from '../../support/topologies.js';
+import { openLocksBehindProxy, type CleanUps } from './behind-proxy.js';
 import { openLocks, type OpenLocks } from './test-locks.js';
 
-const cleanUps: (() => Promise<unknown> | void)[] = [];
+const cleanUps: CleanUps = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
 });
@@ -172,26 +172,8 @@ describeOn('standalone', 'the shutdown of locks', (topology) => {
 });
 
 describe('locks behind a bad network', () => {
-  async function start(): Promise<{
-    open: OpenLocks;
-    admin: RedisAdmin;
-    proxy: Awaited<ReturnType<typeof startProxy>>;
-  }> {
-    const topology = await startOwn('standalone');
-    cleanUps.push(() => topology.stop());
-    const proxy = await startProxy(await topology.primary());
-    cleanUps.push(() => proxy.close());
-    const admin = await RedisAdmin.connect(topology.connection);
-    cleanUps.push(() => admin.close());
-    const { host, port } = proxy;
-    const open = await openLocks({ connection: { mode: 'standalone', host, port }, namespace: 'shop' });
-    cleanUps.push(() => open.close());
-    await open.locks.using('warm-up', {}, () => undefined);
-    return { open, admin, proxy };
-  }
-
   it('are given back when they are granted while the application shuts down', async () => {
-    const { open, admin, proxy } = await start();
+    const { open, admin, proxy } = await openLocksBehindProxy(cleanUps);
     await proxy.set('latency', { ms: 60 });
     const ran: number[] = [];
     const asking = Array.from({ length: 5 }, (_, i) => caught(open.locks.using(['racing', i], {}, () => ran.push(i))));
@@ -207,7 +189,7 @@ describe('locks behind a bad network', () => {
   });
 
   it('count a release whose reply was lost as a release', async () => {
-    const { open, admin, proxy } = await start();
+    const { open, admin, proxy } = await openLocksBehindProxy(cleanUps);
     const lock = await open.locks.acquire('released');
     await proxy.set('dropDown', { cut: true });
     const releasing = lock.release();
@@ -217,7 +199,7 @@ describe('locks behind a bad network', () => {
   });
 
   it('keep a lock through an outage that is shorter than its lease', async () => {
-    const { open, proxy } = await start();
+    const { open, proxy } = await openLocksBehindProxy(cleanUps);
     await open.locks.using('survivor', { lease: 3000 }, async (lock) => {
       const before = lock.deadline;
       await proxy.set('refuse');
@@ -230,7 +212,7 @@ describe('locks behind a bad network', () => {
   });
 
   it('clean up after an acquire that is applied only when the network is back', async () => {
-    const { open, admin, proxy } = await start();
+    const { open, admin, proxy } = await openLocksBehindProxy(cleanUps);
     await proxy.set('blackhole');
     const failure = await caught(open.locks.acquire('late', { lease: '60s' }));
     expect(failure).toBeInstanceOf(LockUnavailableError);
@@ -242,7 +224,7 @@ describe('locks behind a bad network', () => {
   });
 
   it('do not replace the result of a function by the failure of its release', async () => {
-    const { open, proxy } = await start();
+    const { open, proxy } = await openLocksBehindProxy(cleanUps);
     const result = await open.locks.using('unreleased', {}, async () => {
       await proxy.set('refuse');
       return 'result';
