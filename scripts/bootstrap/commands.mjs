@@ -1,7 +1,5 @@
 // @ts-check
-import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { findServer } from '../servers/binary.mjs';
@@ -34,48 +32,12 @@ async function test(args) {
   if (process.env.REDIS_PATTERNS_TOPOLOGIES !== 'none') await findServer();
   const jest = createRequire(pathToFileURL(path.join(ROOT, 'package.json'))).resolve('jest/bin/jest');
   const flags = '--experimental-vm-modules --no-warnings=ExperimentalWarning';
-  /** @type {NodeJS.ProcessEnv} */
   const env = { ...process.env, NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${flags}`.trim() };
   const reporters = args.some((arg) => arg.startsWith('--reporters') || arg === '--json')
     ? []
     : ['--reporters=default', `--reporters=${path.join(ROOT, 'test/summary-reporter.mjs')}`];
   // Behind the arguments: an option that takes a list swallows the paths that follow it.
-  if (reporters.length === 0) return runForeground([jest, ...args], env);
-  const summary = env.REDIS_PATTERNS_TEST_SUMMARY ?? path.join(tmpdir(), `redis-patterns-summary-${process.pid}.json`);
-  rmSync(summary, { force: true });
-  env.REDIS_PATTERNS_TEST_SUMMARY = summary;
-  const stopped = new AbortController();
-  const verdict = endWhenDone(summary, stopped);
-  const code = await runForeground([jest, ...args, ...reporters], env, stopped.signal);
-  return verdict() ?? code;
-}
-
-/** How long the runner may take to end after its last test, milliseconds. */
-const END_LIMIT = 30_000;
-
-/**
- * Ends a test runner that has told its result but does not end by itself; the result stays what it told.
- *
- * @param {string} summary the file that the reporter writes when the last test is done
- * @param {AbortController} stopped
- */
-function endWhenDone(summary, stopped) {
-  /** @type {number | undefined} */
-  let code;
-  let writtenAt = Infinity;
-  const timer = setInterval(() => {
-    if (writtenAt === Infinity && existsSync(summary)) writtenAt = Date.now();
-    if (Date.now() - writtenAt < END_LIMIT) return;
-    clearInterval(timer);
-    code = JSON.parse(readFileSync(summary, 'utf8')).failed === 0 ? 0 : 1;
-    progress('test', `all tests are done, but the runner has not ended within ${END_LIMIT / 1000} s: it is killed`);
-    stopped.abort();
-  }, 500);
-  timer.unref();
-  return () => {
-    clearInterval(timer);
-    return code;
-  };
+  return runForeground([jest, ...args, ...reporters], env);
 }
 
 /** @param {string[]} args */

@@ -37,13 +37,11 @@ export async function runTool(program, args, env = process.env) {
  *
  * @param {readonly string[]} nodeArgs
  * @param {NodeJS.ProcessEnv} [env]
- * @param {AbortSignal} [signal] kills it
  * @returns {Promise<number>} the exit code
  */
-export async function runForeground(nodeArgs, env = process.env, signal) {
+export async function runForeground(nodeArgs, env = process.env) {
   const child = await started(spawn(process.execPath, nodeArgs, { cwd: ROOT, env, stdio: 'inherit' }));
-  const stop = onStop((name) => child.kill(name));
-  signal?.addEventListener('abort', () => child.kill('SIGKILL'));
+  const stop = onStop((signal) => child.kill(signal));
   try {
     return await ended(child);
   } finally {
