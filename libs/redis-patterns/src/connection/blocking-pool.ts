@@ -1,3 +1,4 @@
+import { onAbort } from '../core/abort.js';
 import { ClientHandle, type StateChange } from './client-handle.js';
 import { RedisUnavailableError } from './connection.errors.js';
 import type { ResolvedConnectionOptions } from './connection.schema.js';
@@ -61,7 +62,7 @@ export class BlockingPool {
   #connect(): ClientHandle {
     const { options, socketPrefix, onState } = this.setup;
     const request = { options, role: 'blocking', socketName: `${socketPrefix}:blocking:${++this.#serial}` } as const;
-    const handle = new ClientHandle(request, onState);
+    const handle = new ClientHandle(request, { onState });
     this.#leases.add(handle);
     handle.connect();
     return handle;
@@ -78,15 +79,14 @@ export class BlockingPool {
     await new Promise<void>((resolve, reject) => {
       const settle = (action: () => void) => () => {
         clearTimeout(timer);
-        signal?.removeEventListener('abort', onAbort);
+        stopListening();
         this.#waiters.delete(waiter);
         action();
       };
       const waiter: Waiter = { grant: settle(resolve), refuse: (error) => settle(() => reject(error))() };
-      const onAbort = () => waiter.refuse(signal?.reason as Error);
       const text = `all ${maxBlocking} blocking sockets are in use (pool.maxBlocking)`;
       const timer = setTimeout(() => waiter.refuse(this.#error('ERR_REDIS_OVERLOADED', text)), acquireTimeout);
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const stopListening = onAbort(signal, (reason) => waiter.refuse(reason as Error));
       this.#waiters.add(waiter);
     });
   }
@@ -118,13 +118,12 @@ function toLease(handle: ClientHandle): BlockingLease {
     ready: (signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason as Error);
-        const onAbort = () => {
+        const stopListening = onAbort(signal, (reason) => {
           cancel();
-          reject(signal?.reason as Error);
-        };
-        signal?.addEventListener('abort', onAbort, { once: true });
+          reject(reason as Error);
+        });
         const cancel = handle.onceReady(() => {
-          signal?.removeEventListener('abort', onAbort);
+          stopListening();
           resolve();
         });
       }),

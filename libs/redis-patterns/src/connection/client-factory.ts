@@ -1,19 +1,27 @@
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import { SentinelSocketConnector, SocketConnector } from './connectors.js';
+import type { HostPort } from './connection-url.js';
 import type { ResolvedConnectionOptions, Topology } from './connection.schema.js';
 import type { RedisClient } from './redis-connection.js';
 import { Secret } from './secret.js';
 
 /** What a socket is for; each role has its own profile. */
-export type ConnectionRole = 'command' | 'blocking';
+export type ConnectionRole = 'command' | 'blocking' | 'subscriber' | 'tracking';
 
 export interface ClientRequest {
   readonly options: ResolvedConnectionOptions;
   readonly role: ConnectionRole;
   /** Name of the socket in `CLIENT LIST`. */
   readonly socketName: string;
+  /** Node of a Cluster to talk to alone, asked before each attempt; without it a Cluster client finds them all. */
+  readonly node?: () => HostPort;
 }
 
+/** Milliseconds before each attempt to connect anew. */
+export type ReconnectDelay = (attempt: number) => number;
+
 const MAX_RECONNECT_DELAY = 1000;
+const MAX_REFUSED_DELAY = 5000;
 /** One bad state is answered by one reconnection a second, not by a storm of them. */
 const RECONNECT_ON_ERROR_INTERVAL = 1000;
 const RECONNECT_ON_ERROR = /^(READONLY|MASTERDOWN|NOAUTH|UNBLOCKED force)/;
@@ -21,16 +29,20 @@ const RECONNECT_ON_ERROR = /^(READONLY|MASTERDOWN|NOAUTH|UNBLOCKED force)/;
 export const MAX_BLOCK = 5000;
 
 /** Creates a client that is not connected yet, without its password where a function gives that. */
-export function createClient({ options, role, socketName }: ClientRequest): RedisClient {
-  const common = redisOptions(options, role, socketName);
+export function createClient(
+  { options, role, socketName, node }: ClientRequest,
+  delay: ReconnectDelay = reconnectDelay,
+): RedisClient {
+  const common = redisOptions(options, role, socketName, delay);
   const { topology } = options;
+  if (node !== undefined) return new Redis({ ...common, ...node() });
   switch (topology.mode) {
     case 'standalone':
       return new Redis({ ...common, host: topology.host, port: topology.port, db: topology.db });
     case 'sentinel':
       return new Redis({ ...common, ...sentinelOptions(options, topology) });
     case 'cluster':
-      return new Cluster([...topology.nodes], clusterOptions(options, topology, common));
+      return new Cluster([...topology.nodes], clusterOptions(options, topology, common, delay));
   }
 }
 
@@ -38,11 +50,13 @@ function redisOptions(
   { commandTimeout, connectTimeout, username, password, tls, ioredis }: ResolvedConnectionOptions,
   role: ConnectionRole,
   socketName: string,
+  delay: ReconnectDelay,
 ): RedisOptions {
-  const stallTimeout = 3 * commandTimeout;
+  const socketTimeout = socketTimeoutOf(role, commandTimeout);
   return {
     keepAlive: 10_000,
     ...(ioredis as RedisOptions | undefined),
+    Connector: SocketConnector,
     lazyConnect: true,
     connectionName: socketName,
     connectTimeout,
@@ -51,11 +65,12 @@ function redisOptions(
     maxRetriesPerRequest: 0,
     autoResubscribe: false,
     enableAutoPipelining: false,
-    // A socket that owes a reply for this long is replaced; the deadline of a call is the gate's.
-    socketTimeout: role === 'blocking' ? MAX_BLOCK + stallTimeout : stallTimeout,
+    ...(socketTimeout === undefined ? {} : { socketTimeout }),
+    // ioredis drops the `invalidate` pushes of RESP3.
+    ...(role === 'tracking' ? { protocol: 2 } : {}),
     disconnectTimeout: 500,
     maxLoadingRetryTime: 500,
-    retryStrategy: reconnectDelay,
+    retryStrategy: delay,
     reconnectOnError: reconnectOnError(),
     ...(username === undefined ? {} : { username }),
     // A password function is asked by whoever connects the client.
@@ -64,9 +79,23 @@ function redisOptions(
   };
 }
 
+/**
+ * A socket that owes a reply for this long is replaced; the deadline of a call is the gate's. Sockets that only listen
+ * owe none: they ask for a sign of life themselves.
+ */
+function socketTimeoutOf(role: ConnectionRole, commandTimeout: number): number | undefined {
+  if (role === 'subscriber' || role === 'tracking') return undefined;
+  return role === 'blocking' ? MAX_BLOCK + 3 * commandTimeout : 3 * commandTimeout;
+}
+
 /** Exponential from 50 ms, at most 1 s, with jitter so that a fleet does not come back in step. */
 export function reconnectDelay(attempt: number): number {
   return Math.min(50 * 2 ** (attempt - 1), MAX_RECONNECT_DELAY) + Math.floor(Math.random() * 100);
+}
+
+/** For a server that refuses the credentials: somebody has to mend that, and each attempt is a line in its log. */
+export function refusedDelay(attempt: number): number {
+  return Math.min(1000 * 2 ** (attempt - 1), MAX_REFUSED_DELAY) + Math.floor(Math.random() * 500);
 }
 
 /** 1 = reconnect without re-sending the command that was refused. */
@@ -81,24 +110,35 @@ function reconnectOnError(): (error: Error) => 1 | false {
 }
 
 function sentinelOptions(
-  { sentinel, tls }: ResolvedConnectionOptions,
+  options: ResolvedConnectionOptions,
   { sentinels, name, db, readFrom }: Extract<Topology, { mode: 'sentinel' }>,
 ): RedisOptions {
-  const sentinelTls = sentinel.tls ?? tls;
+  const { username, password, tls } = sentinelAuth(options);
   return {
     sentinels: sentinels.map((address) => ({ ...address })),
     name,
     db,
     role: readFrom === 'replica' ? 'slave' : 'master',
+    Connector: SentinelSocketConnector,
     // Without it the client went on writing to a demoted master for 11 s.
     failoverDetector: true,
     sentinelCommandTimeout: 500,
     sentinelRetryStrategy: reconnectDelay,
     sentinelReconnectStrategy: () => 2000,
-    ...(sentinel.username === undefined ? {} : { sentinelUsername: sentinel.username }),
-    ...(sentinel.password === undefined ? {} : { sentinelPassword: sentinel.password.reveal() }),
-    ...(tls === undefined ? {} : { enableTLSForSentinelMode: true }),
-    ...(sentinelTls === undefined ? {} : { sentinelTLS: sentinelTls }),
+    ...(username === undefined ? {} : { sentinelUsername: username }),
+    ...(password === undefined ? {} : { sentinelPassword: password }),
+    ...(options.tls === undefined ? {} : { enableTLSForSentinelMode: true }),
+    ...(tls === undefined ? {} : { sentinelTLS: tls }),
+  };
+}
+
+/** How a Sentinel is spoken to: with credentials of its own, and the servers' TLS unless it has its own. */
+export function sentinelAuth({ sentinel, tls }: ResolvedConnectionOptions): RedisOptions {
+  const sentinelTls = sentinel.tls === false ? undefined : (sentinel.tls ?? tls);
+  return {
+    ...(sentinel.username === undefined ? {} : { username: sentinel.username }),
+    ...(sentinel.password === undefined ? {} : { password: sentinel.password.reveal() }),
+    ...(sentinelTls === undefined ? {} : { tls: sentinelTls }),
   };
 }
 
@@ -106,6 +146,7 @@ function clusterOptions(
   { ioredis }: ResolvedConnectionOptions,
   { readFrom }: Extract<Topology, { mode: 'cluster' }>,
   redisOptions: RedisOptions,
+  clusterRetryStrategy: ReconnectDelay,
 ): ClusterOptions {
   const { natMap, dnsLookup } = (ioredis ?? {}) as ClusterOptions;
   const common = { ...redisOptions };
@@ -117,7 +158,7 @@ function clusterOptions(
     lazyConnect: true,
     enableOfflineQueue: false,
     scaleReads: readFrom === 'replica' ? 'slave' : readFrom,
-    clusterRetryStrategy: reconnectDelay,
+    clusterRetryStrategy,
     // Any delay above 0 re-sends what was in flight on a lost node: an INCR ran twice.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,

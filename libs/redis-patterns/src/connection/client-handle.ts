@@ -1,7 +1,8 @@
 import { Cluster, type Redis } from 'ioredis';
 import { safeCause } from './classify.js';
-import { createClient, reconnectDelay, type ClientRequest } from './client-factory.js';
+import { createClient, reconnectDelay, refusedDelay, type ClientRequest } from './client-factory.js';
 import { ClusterNodes } from './cluster-nodes.js';
+import { SocketEndpoint, type BreakerListener, type Endpoint } from './endpoint.js';
 import type { RedisClient } from './redis-connection.js';
 
 export interface StateChange {
@@ -10,13 +11,20 @@ export interface StateChange {
   readonly reason?: string;
 }
 
+export interface HandleListeners {
+  readonly onState: (change: StateChange) => void;
+  readonly onBreaker?: BreakerListener;
+}
+
 interface ReadyWaiter {
   readonly isMet: () => boolean;
   readonly listener: () => void;
 }
 
-/** Time for a polite QUIT before the socket is destroyed, milliseconds. */
+/** Longest time that a polite QUIT may take before the socket is destroyed, milliseconds. */
 const QUIT_TIMEOUT = 500;
+const SELECT_REFUSED = /DB index is out of range|^NOPERM.*'select'/;
+const REFUSED = /^(WRONGPASS|NOAUTH|NOPERM)|invalid (?:username-)?password|DB index is out of range/i;
 
 /**
  * Owns one ioredis client: connects it, watches its state, knows its last error (which ioredis only gives to listeners),
@@ -29,34 +37,44 @@ export class ClientHandle {
   lastError: Error | undefined;
   #state = 'wait';
   #closed = false;
+  /** Attempts in a row that failed for the credentials. */
+  #refusals = 0;
+  readonly #socket: SocketEndpoint | undefined;
   readonly #nodes: ClusterNodes | undefined;
   readonly #readyWaiters = new Set<ReadyWaiter>();
   readonly #errorWatchers = new Set<(error: Error) => void>();
 
   constructor(
     private readonly request: ClientRequest,
-    private readonly onState: (change: StateChange) => void,
+    private readonly listeners: HandleListeners,
   ) {
-    this.client = createClient(request);
-    if (this.client instanceof Cluster) {
-      this.#nodes = new ClusterNodes(
-        this.client,
-        (node) => this.#givePassword(node),
-        (what) => this.#nodesChanged(what),
-      );
+    const client = createClient(request, (attempt) => this.#reconnectDelay(attempt));
+    this.client = client;
+    if (client instanceof Cluster) {
+      const adopt = (node: Redis): SocketEndpoint => {
+        this.#givePassword(node);
+        return this.#endpoint(node);
+      };
+      this.#nodes = new ClusterNodes(client, adopt, (what) => this.#nodesChanged(what));
+    } else {
+      this.#socket = this.#endpoint(client);
     }
     this.#listen();
   }
 
   /** Whether it is connected, in a Cluster to all nodes that there are. */
   get isReady(): boolean {
-    return this.client.status === 'ready' && (this.#nodes?.settled ?? true);
+    return this.client.status === 'ready' && (this.#nodes?.settled ?? !this.#socket!.unusable);
   }
 
-  /** Whether a command for this key can be sent now; without a key, whether any command can. */
-  isReadyFor(key: string | undefined): boolean {
-    if (this.client.status !== 'ready') return false;
-    return key === undefined || this.#nodes === undefined || this.#nodes.isReadyFor(key);
+  /** Where a command for this key goes; `undefined` when that is not known now. */
+  endpointFor(key: string | undefined): Endpoint | undefined {
+    return this.#socket ?? this.#nodes!.endpointFor(key);
+  }
+
+  /** Every socket that commands are written to. */
+  get endpoints(): Iterable<SocketEndpoint> {
+    return this.#socket === undefined ? this.#nodes!.endpoints : [this.#socket];
   }
 
   /** Begins to connect, and goes on by itself after a failure. */
@@ -95,39 +113,59 @@ export class ClientHandle {
     if (!this.#closed) this.client.disconnect(true);
   }
 
-  /** Ends the client; idempotent, never rejects, takes at most 500 ms. */
-  async close(): Promise<void> {
+  /** Ends the client; idempotent, never rejects, takes `ms` at most. */
+  async close(ms = QUIT_TIMEOUT): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    if (this.isReady) await quitWithin(this.client, QUIT_TIMEOUT);
-    this.client.disconnect();
+    if (this.isReady) await quitWithin(this.client, Math.min(ms, QUIT_TIMEOUT));
+    this.destroy();
   }
 
   /** Destroys the socket now, for connections whose QUIT would wait behind a blocking read. */
   destroy(): void {
     this.#closed = true;
     this.client.disconnect();
+    for (const { breaker } of this.endpoints) breaker?.dispose();
+  }
+
+  #endpoint(socket: Redis): SocketEndpoint {
+    const { role, options } = this.request;
+    const limits = role === 'command' ? options.breaker : false;
+    return new SocketEndpoint(this.client, socket, limits, {
+      breaker: (state, node) => {
+        if (this.#closed) return;
+        this.listeners.onBreaker?.(state, node);
+        this.#wakeReadyWaiters();
+      },
+      misrouted: () => this.#nodes?.refreshSoon(),
+    });
   }
 
   #listen(): void {
     const { client } = this;
     client.on('ready', () => {
+      if (this.#socket?.unusable === true) return;
       this.epoch++;
       this.lastError = undefined;
+      this.#refusals = 0;
       this.#changed('ready');
       this.#wakeReadyWaiters();
     });
     client.on('close', () => {
+      if (this.#socket !== undefined) this.#socket.unusable = false;
       this.#changed('close');
+      if (this.request.node !== undefined) Object.assign((client as Redis).options, this.request.node());
       void this.#refreshPassword();
     });
     client.on('reconnecting', () => this.#changed('reconnecting'));
     client.on('end', () => this.#changed('end'));
     client.on('error', (error: unknown) => this.#failed(error));
-    if (client instanceof Cluster) {
-      client.on('node error', (error: unknown) => this.#failed(error));
-      client.on('-node', () => this.#wakeReadyWaiters());
-    }
+    if (client instanceof Cluster) client.on('node error', (error: unknown) => this.#failed(error));
+  }
+
+  /** One refusal may be a rotation that the password function has heard of by now. */
+  #reconnectDelay(attempt: number): number {
+    return this.#refusals < 2 ? reconnectDelay(attempt) : refusedDelay(this.#refusals - 1);
   }
 
   #nodesChanged(what: 'node' | 'slots'): void {
@@ -151,12 +189,21 @@ export class ClientHandle {
     // An end that was asked for is no event.
     if (this.#closed) return;
     const reason = to === 'ready' ? undefined : this.lastError?.message;
-    this.onState({ from, to, ...(reason === undefined ? {} : { reason }) });
+    this.listeners.onState({ from, to, ...(reason === undefined ? {} : { reason }) });
   }
 
   #failed(error: unknown): void {
     this.lastError = safeCause(rootOf(error));
+    if (REFUSED.test(this.lastError.message)) this.#refusals++;
+    if (SELECT_REFUSED.test(this.lastError.message)) this.#leaveWrongDatabase();
     for (const watcher of this.#errorWatchers) watcher(this.lastError);
+  }
+
+  /** ioredis would go on in database 0, and nobody would know. */
+  #leaveWrongDatabase(): void {
+    if (this.#socket === undefined) return;
+    this.#socket.unusable = true;
+    this.reset();
   }
 
   /**

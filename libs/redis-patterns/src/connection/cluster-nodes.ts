@@ -1,36 +1,51 @@
 import type { Cluster, Redis } from 'ioredis';
 import { slotOf } from '../keys/index.js';
+import { addressOf, type Endpoint, type SocketEndpoint } from './endpoint.js';
 
 /** Shortest time between two refreshes of the slot map that calls ask for, milliseconds. */
 const REFRESH_INTERVAL = 200;
 const CONNECTING: ReadonlySet<string> = new Set(['wait', 'connecting', 'connect']);
 
 /**
- * Knows the state of each node of a Cluster client, which ioredis keeps to itself. To a node that is not ready ioredis
- * answers "Connection is closed.", as if the command had been lost on its way: whoever looks before sending can tell
- * `not-sent` from `unknown`.
+ * Knows each node of a Cluster client, which ioredis keeps to itself. To a node that is not ready ioredis answers
+ * "Connection is closed.", as if the command had been lost on its way: whoever looks before sending can tell `not-sent`
+ * from `unknown`. And a node that hangs must not slow the slots of the others.
  */
 export class ClusterNodes {
-  readonly #nodes = new Map<string, Redis>();
+  readonly #nodes = new Map<string, SocketEndpoint>();
+  /** For commands without a key: ioredis chooses the node. */
+  readonly #anyNode: Endpoint;
   #refreshTimer: NodeJS.Timeout | undefined;
   #lastRefresh = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly cluster: Cluster,
-    /** Called before a node connects. */
-    prepare: (node: Redis) => void,
+    /** Called for each new node, before it connects. */
+    adopt: (node: Redis) => SocketEndpoint,
     /** Called when a node has become ready, or the slot map is fresh. */
     private readonly changed: (what: 'node' | 'slots') => void,
   ) {
+    this.#anyNode = {
+      client: cluster,
+      readiness: 'ready',
+      breaker: undefined,
+      inFlight: 0,
+      bufferedBytes: 0,
+      cork() {},
+      misrouted: () => this.refreshSoon(),
+    };
     cluster.on('+node', (node: Redis) => {
-      this.#nodes.set(nodeKey(node), node);
-      prepare(node);
+      handleAsking(node);
+      this.#nodes.set(addressOf(node), adopt(node));
       node.on('ready', () => changed('node'));
       // ioredis would connect at the first command, and refuse those that follow until that is done.
       if (node.status === 'wait') node.connect().catch(() => undefined);
     });
     cluster.on('-node', (node: Redis) => {
-      if (this.#nodes.get(nodeKey(node)) === node) this.#nodes.delete(nodeKey(node));
+      const address = addressOf(node);
+      if (this.#nodes.get(address)?.redis !== node) return;
+      this.#nodes.delete(address);
+      changed('slots');
     });
     cluster.on('refresh', () => changed('slots'));
     cluster.on('end', () => clearTimeout(this.#refreshTimer));
@@ -38,19 +53,27 @@ export class ClusterNodes {
 
   /** Whether no node is on its way to its first connection; a dead one is not waited for. */
   get settled(): boolean {
-    for (const { status } of this.#nodes.values()) if (CONNECTING.has(status)) return false;
+    for (const { redis } of this.#nodes.values()) if (CONNECTING.has(redis.status)) return false;
     return true;
   }
 
-  /** Whether the master of the key can be sent to. If not, a refresh of the slot map is on its way. */
-  isReadyFor(key: string): boolean {
-    const master = this.cluster.slots[slotOf(key)]?.[0];
-    if (master !== undefined && this.#nodes.get(master)?.status === 'ready') return true;
-    this.#refreshSoon();
-    return false;
+  get endpoints(): Iterable<SocketEndpoint> {
+    return this.#nodes.values();
   }
 
-  #refreshSoon(): void {
+  /** The master of the key. If it cannot be sent to, a refresh of the slot map is on its way. */
+  endpointFor(key: string | undefined): Endpoint | undefined {
+    if (this.cluster.status !== 'ready') return undefined;
+    if (key === undefined) return this.#anyNode;
+    const master = this.cluster.slots[slotOf(key)]?.[0];
+    const endpoint =
+      master === undefined ? undefined : (this.#nodes.get(master) ?? this.#nodes.get(this.#mapped(master)));
+    if (endpoint?.readiness !== 'ready') this.refreshSoon();
+    return endpoint;
+  }
+
+  /** Asks for a fresh slot map, soon but not at once. */
+  refreshSoon(): void {
     if (this.#refreshTimer !== undefined) return;
     const delay = Math.max(0, this.#lastRefresh + REFRESH_INTERVAL - performance.now());
     this.#refreshTimer = setTimeout(() => {
@@ -60,8 +83,24 @@ export class ClusterNodes {
     }, delay);
     this.#refreshTimer.unref();
   }
+
+  /** After a MOVED ioredis writes down the address as the server says it, before any translation. */
+  #mapped(address: string): string {
+    const { natMap } = this.cluster.options;
+    const mapped = typeof natMap === 'function' ? natMap(address) : natMap?.[address];
+    return mapped ? `${mapped.host}:${mapped.port}` : address;
+  }
 }
 
-function nodeKey(node: Redis): string {
-  return `${node.options.host}:${node.options.port}`;
+/**
+ * ioredis drops the promise of the ASKING that it sends before a redirected command: lost with its socket it would end
+ * the process as an unhandled rejection. The command behind it fails by itself.
+ */
+function handleAsking(node: Redis): void {
+  const asking = node.asking.bind(node) as (...args: unknown[]) => Promise<'OK'>;
+  node.asking = (...args: unknown[]) => {
+    const sent = asking(...args);
+    sent.catch(() => undefined);
+    return sent;
+  };
 }

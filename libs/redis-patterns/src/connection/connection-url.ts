@@ -32,8 +32,10 @@ export function parseConnectionUrl(url: string): ParsedUrl {
     throw new UrlFault(`is not a Redis URL; ${FORMS} (percent-encode '@', '/', '?' and '#' in a password)`);
   const [, scheme, kind, userInfo, authority, path = '', query] = match;
   if (query !== undefined && query !== '') {
-    const names = [...new URLSearchParams(query).keys()].join(', ');
-    throw new UrlFault(`has query parameters (${names}), which are not supported; give them as options beside 'url'`);
+    // Nothing of it is quoted: after a '?' that was not encoded it is the rest of a password.
+    throw new UrlFault(
+      "has query parameters (what follows '?'), which are not supported; give them as options beside 'url', and percent-encode a '?' in a password as '%3F'",
+    );
   }
   const mode = kind === 'sentinel' || kind === 'cluster' ? kind : 'standalone';
   const hosts = authority!.split(',').map((text) => parseHost(text, mode === 'sentinel' ? 26379 : 6379));

@@ -27,6 +27,7 @@ export interface FailureDetails {
   /** First word of Redis' error reply, such as `LOADING` or `WRONGTYPE`. */
   readonly reply?: string;
   readonly elapsedMs: number;
+  readonly eventLoopDelayMs?: number;
   readonly cause?: unknown;
 }
 
@@ -39,11 +40,13 @@ export abstract class RedisOperationError extends RedisPatternsError {
   readonly reply: string | undefined;
   /** Milliseconds from the call to this error. */
   readonly elapsedMs: number;
+  /** Milliseconds by which this process was late to look at its own deadline: if large, the event loop is the trouble. */
+  readonly eventLoopDelayMs: number;
 
   constructor(
     code: ErrorCode,
     message: string,
-    { outcome, connection, operation, reply, elapsedMs, cause }: FailureDetails,
+    { outcome, connection, operation, reply, elapsedMs, eventLoopDelayMs = 0, cause }: FailureDetails,
   ) {
     super(code, `${operation} on Redis connection '${connection}': ${message} (outcome: ${outcome})`, { cause });
     this.outcome = outcome;
@@ -51,6 +54,7 @@ export abstract class RedisOperationError extends RedisPatternsError {
     this.operation = operation;
     this.reply = reply;
     this.elapsedMs = elapsedMs;
+    this.eventLoopDelayMs = eventLoopDelayMs;
   }
 }
 

@@ -55,6 +55,12 @@ describe('resolveConnectionOptions', () => {
     });
   });
 
+  it('keeps Sentinels in plain text apart from servers with TLS', () => {
+    const url = 'rediss+sentinel://h:26379/main';
+    expect(resolve({ url }).sentinel.tls).toBeUndefined();
+    expect(resolve({ url, sentinel: { tls: false } }).sentinel.tls).toBe(false);
+  });
+
   it('keeps passwords where nothing prints them', () => {
     const resolved = resolve({ url: 'redis://u:hunter2@h', sentinel: { password: 'hunter2' } });
     expect(resolved.password).toBeInstanceOf(Secret);
@@ -74,7 +80,11 @@ describe('resolveConnectionOptions', () => {
     [{ mode: 'cluster', nodes: ['h'] }, 'connection.nodes[0]'],
     [{ mode: 'clutser' }, "connection.mode: must be 'standalone', 'sentinel' or 'cluster'"],
     [{ url: 'redis://h', host: 'other' }, "connection.url: and 'host' both say the same thing"],
-    [{ url: 'redis://u:hunter2@h?x=1' }, 'connection.url: has query parameters (x)'],
+    [{ url: 'redis://u:hunter2@h?x=1' }, 'connection.url: has query parameters'],
+    [{ url: 'redis://u:p?hunter2@h' }, "percent-encode a '?' in a password"],
+    [{ url: 'rediss://h', tls: false }, "connection.url: and 'tls' both say the same thing"],
+    [{ host: 'h', tls: { minVersion: 'TLSv1.1' } }, 'connection.tls.minVersion: is a version of TLS that is broken'],
+    [{ host: 'h', sentinel: { tls: { maxVersion: 'TLSv1' } } }, 'connection.sentinel.tls.maxVersion'],
     [{ host: 'h', tls: { rejectUnauthorized: false } }, 'connection.tls.rejectUnauthorized: accepts any certificate'],
     [
       { host: 'h', ioredis: { keyPrefix: 'x' } },

@@ -27,7 +27,10 @@ export interface ResolvedConnectionOptions extends Omit<
   readonly topology: Topology;
   readonly password: PasswordSource | undefined;
   readonly tls: TlsOptions | undefined;
-  readonly sentinel: { username?: string; password?: Secret; tls?: TlsOptions };
+  /** `tls: false` was said: nobody has to be warned. */
+  readonly plainText: boolean;
+  /** `tls: false`: the Sentinels speak plain text although the servers do not. */
+  readonly sentinel: { username?: string; password?: Secret; tls?: TlsOptions | false };
 }
 
 const MIB = 1024 * 1024;
@@ -157,20 +160,20 @@ export function resolveConnectionOptions(
   const { topology, common } = parsers[mode]((schema) => parseOptions(schema, input, where, path));
   const { password, tls: rawTls, allowInsecureTls, sentinel, ...rest } = common;
   const tlsOptions = toTls(rawTls);
-  const sentinelTls = toTls(sentinel?.tls);
-  for (const [name, options] of Object.entries({ tls: tlsOptions, 'sentinel.tls': sentinelTls })) {
-    if (options?.rejectUnauthorized === false && !allowInsecureTls) {
-      fail(
-        `${path}.${name}.rejectUnauthorized`,
-        "accepts any certificate; give the authority as 'ca', or set 'allowInsecureTls: true' if you mean it",
-      );
-    }
+  const sentinelTls = sentinel?.tls === false ? (false as const) : toTls(sentinel?.tls);
+  for (const [name, options] of [
+    ['tls', tlsOptions],
+    ['sentinel.tls', sentinelTls],
+  ] as const) {
+    const fault = options ? tlsFault(options, allowInsecureTls) : undefined;
+    if (fault !== undefined) fail(`${path}.${name}.${fault.option}`, fault.message);
   }
   return {
     ...rest,
     topology,
     password: typeof password === 'string' ? new Secret(password) : password,
     tls: tlsOptions,
+    plainText: rawTls === false,
     sentinel: {
       ...(sentinel?.username === undefined ? {} : { username: sentinel.username }),
       ...(sentinel?.password === undefined ? {} : { password: new Secret(sentinel.password) }),
@@ -188,13 +191,29 @@ function toTls(value: boolean | TlsOptions | undefined): TlsOptions | undefined 
   return { minVersion: 'TLSv1.2', ...(value === true ? {} : value) };
 }
 
+/** What would make TLS worth less than it promises. */
+function tlsFault(tls: TlsOptions, allowInsecureTls: boolean): { option: string; message: string } | undefined {
+  if (tls.rejectUnauthorized === false && !allowInsecureTls) {
+    const message =
+      "accepts any certificate; give the authority as 'ca', or set 'allowInsecureTls: true' if you mean it";
+    return { option: 'rejectUnauthorized', message };
+  }
+  for (const option of ['minVersion', 'maxVersion'] as const) {
+    if (tls[option] === 'TLSv1' || tls[option] === 'TLSv1.1') {
+      return { option, message: 'is a version of TLS that is broken; use TLSv1.2 or TLSv1.3' };
+    }
+  }
+  if (tls.secureProtocol === undefined) return undefined;
+  return { option: 'secureProtocol', message: "is not supported; use 'minVersion'" };
+}
+
 /** Turns `url` into the options it stands for. A thing said both in the URL and beside it is a contradiction, not a choice. */
 function expandUrl(given: Record<string, unknown>, fail: (message: string) => never): Record<string, unknown> {
   const { url, ...beside } = given;
   if (typeof url !== 'string') return fail('must be a text');
   const said = urlOptions(url, fail);
   for (const name of Object.keys(said)) {
-    if (beside[name] === undefined || name === 'tls') continue;
+    if (beside[name] === undefined || (name === 'tls' && beside.tls !== false)) continue;
     if (name === 'mode' && beside.mode === said.mode) continue;
     fail(`and '${name}' both say the same thing; give it once`);
   }

@@ -1,4 +1,4 @@
-export type { ConnectionStats } from './managed-connection.js';
+export type { ConnectionStats } from './connection-stats.js';
 export { ManagedConnection } from './managed-connection.js';
 export {
   RedisCommandError,
@@ -8,6 +8,7 @@ export {
   type Outcome,
   type UnavailableCode,
 } from './connection.errors.js';
+export type { ConnectionUser } from './eviction.js';
 export { resolveConnectionOptions, type ResolvedConnectionOptions } from './connection.schema.js';
 export type {
   BreakerOptions,
@@ -20,9 +21,14 @@ export type {
 } from './connection.options.js';
 export type {
   BlockingLease,
+  ChannelKind,
   Effect,
   EngineContext,
   Operation,
   RedisClient,
   RedisConnection,
+  Subscription,
+  SubscriptionHandler,
+  TrackingFeed,
+  TrackingListener,
 } from './redis-connection.js';

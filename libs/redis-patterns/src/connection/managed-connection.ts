@@ -1,26 +1,31 @@
 import { Cluster, type Redis } from 'ioredis';
+import { Deadline } from '../core/deadline.js';
 import type { Telemetry } from '../telemetry/index.js';
 import { BlockingPool } from './blocking-pool.js';
-import { ClientHandle, type StateChange } from './client-handle.js';
-import { RedisConnectError, type RedisCommandError, type RedisUnavailableError } from './connection.errors.js';
+import { ClientHandle } from './client-handle.js';
+import { RedisConnectError, RedisUnavailableError } from './connection.errors.js';
+import { ConnectionReporter } from './connection-reporter.js';
+import type { ConnectionStats } from './connection-stats.js';
 import type { ResolvedConnectionOptions } from './connection.schema.js';
+import type { ConnectionUser } from './eviction.js';
 import { Gate } from './gate.js';
-import type { BlockingLease, Operation, RedisClient, RedisConnection } from './redis-connection.js';
-import { awaitReady, checkServer } from './startup.js';
+import { Inspection } from './inspection.js';
+import { Listening } from './listening.js';
+import type {
+  BlockingLease,
+  ChannelKind,
+  Operation,
+  RedisClient,
+  RedisConnection,
+  Subscription,
+  SubscriptionHandler,
+  TrackingFeed,
+  TrackingListener,
+} from './redis-connection.js';
+import { sentinelWatch, type SentinelWatch } from './sentinel-watch.js';
+import { awaitReady, plainTextWarning } from './startup.js';
 
-/** State and limits of a connection, for health answers and dashboards. */
-export interface ConnectionStats {
-  readonly mode: RedisConnection['mode'];
-  readonly status: string;
-  readonly pool: {
-    readonly size: number;
-    readonly inFlight: number;
-    readonly blocking: number;
-    readonly waiting: number;
-  };
-}
-
-/** One named connection: its command sockets behind the gate, its blocking sockets, its beginning and its end. */
+/** One named connection: its sockets of all roles, its beginning and its end. */
 export class ManagedConnection implements RedisConnection {
   readonly mode: RedisConnection['mode'];
   readonly commandTimeout: number;
@@ -28,29 +33,54 @@ export class ManagedConnection implements RedisConnection {
   #opened = false;
   #closing: Promise<void> | undefined;
   readonly #handles: readonly ClientHandle[];
+  readonly #reporter: ConnectionReporter;
   readonly #gate: Gate;
   readonly #blocking: BlockingPool;
+  readonly #listening: Listening;
+  readonly #inspection: Inspection;
+  readonly #sentinels: SentinelWatch | undefined;
 
   constructor(
     readonly name: string,
     namespace: string,
     private readonly options: ResolvedConnectionOptions,
-    private readonly telemetry: Telemetry,
+    telemetry: Telemetry,
   ) {
     const { topology, commandTimeout, pool } = options;
     this.mode = topology.mode;
     this.commandTimeout = commandTimeout;
     this.maxBlocking = pool.maxBlocking;
     const socketPrefix = `${namespace}:${name}`;
+    const reporter = new ConnectionReporter(name, telemetry);
+    this.#reporter = reporter;
+    this.#inspection = new Inspection(name, options, reporter, () => this.masters());
     this.#handles = Array.from({ length: pool.size }, (_, n) => {
-      const socketName = `${socketPrefix}:command:${n + 1}`;
-      return new ClientHandle({ options, role: 'command', socketName }, this.#stateListener('command'));
+      const request = { options, role: 'command', socketName: `${socketPrefix}:command:${n + 1}` } as const;
+      return new ClientHandle(request, {
+        onState: (change) => {
+          reporter.state('command', change);
+          if (n === 0 && change.to === 'ready') this.#ready();
+        },
+        onBreaker: (state, node) => reporter.breaker(state, node),
+      });
     });
-    this.#gate = new Gate({ connection: name, commandTimeout, ...pool }, this.#handles, (operation, error) =>
-      this.#reportFailure(operation, error),
+    this.#gate = new Gate({ connection: name, commandTimeout, ...pool }, this.#handles, (error) =>
+      reporter.failure(error),
     );
-    const onState = this.#stateListener('blocking');
-    this.#blocking = new BlockingPool({ connection: name, options, socketPrefix, onState });
+    this.#blocking = new BlockingPool({
+      connection: name,
+      options,
+      socketPrefix,
+      onState: (change) => reporter.state('blocking', change),
+    });
+    this.#listening = new Listening({
+      options,
+      socketPrefix,
+      client: this.client,
+      onState: (role, change) => reporter.state(role, change),
+      onRefused: (error) => reporter.error('ERR_REDIS_REFUSED', 'cannot listen', error),
+    });
+    this.#sentinels = sentinelWatch(options, () => this.#handles.forEach((handle) => handle.reset()));
   }
 
   /** Begins to connect; does not wait. The first call does it too. Idempotent. */
@@ -58,6 +88,11 @@ export class ManagedConnection implements RedisConnection {
     if (this.#opened || this.#closing !== undefined) return;
     this.#opened = true;
     for (const handle of this.#handles) handle.connect();
+  }
+
+  /** A pattern keeps keys here: what the boot check of the eviction policy has to know. */
+  usedBy(user: ConnectionUser): void {
+    this.#inspection.users.push(user);
   }
 
   /**
@@ -68,21 +103,26 @@ export class ManagedConnection implements RedisConnection {
   async settleBoot(): Promise<void> {
     this.open();
     const { startup, topology } = this.options;
+    const [first] = this.#handles;
+    const warning = plainTextWarning(this.options);
+    if (warning !== undefined) this.#reporter.warning('ERR_REDIS_PLAIN_TEXT', warning);
     if (startup === 'background') {
-      this.#handles[0]!.onceReady(() => (this.#gate.booting = false));
+      first!.onceReady(() => {
+        this.#gate.booting = false;
+        void this.#inspection.report();
+      });
       return;
     }
-    const [first] = this.#handles;
     const trouble = await awaitReady(first!, this.name, this.options);
     this.#gate.booting = false;
-    if (trouble === undefined) return checkServer(first!.client, this.name, topology);
+    if (trouble === undefined) return this.#inspection.pass();
     const message = `not ready (${trouble}); check ${addressOptions(topology.mode)} and that Redis runs there`;
     if (startup === 'fail-fast') throw new RedisConnectError(this.name, message, first!.lastError);
-    this.telemetry.emit('warning', {
-      pattern: 'Connection',
-      code: 'ERR_REDIS_CONNECT',
-      message: `Redis connection '${this.name}' is ${message}. The application starts without it, and goes on as soon as it answers.`,
-    });
+    this.#reporter.warning(
+      'ERR_REDIS_CONNECT',
+      `is ${message}. The application starts without it, and goes on as soon as it answers.`,
+    );
+    first!.onceReady(() => void this.#inspection.report());
   }
 
   get client(): RedisClient {
@@ -98,50 +138,75 @@ export class ManagedConnection implements RedisConnection {
     return this.#blocking.use(fn, signal);
   }
 
+  subscribe(kind: ChannelKind, name: string, handler: SubscriptionHandler): Subscription {
+    this.#refuseWhenClosed();
+    return this.#listening.subscribe(kind, name, handler);
+  }
+
+  track(prefix: string, listener: TrackingListener): TrackingFeed {
+    this.#refuseWhenClosed();
+    if (!this.#opened) this.open();
+    return this.#listening.track(prefix, listener);
+  }
+
   masters(): readonly Redis[] {
     const { client } = this;
     return client instanceof Cluster ? client.nodes('master') : [client];
   }
 
   stats(): ConnectionStats {
-    const { size, waiting } = this.#blocking;
+    const { version, role, maxmemoryPolicy } = this.#inspection.servers[0] ?? {};
+    const openNodes = this.#handles
+      .flatMap((handle) => [...handle.endpoints])
+      .filter(({ breaker }) => breaker?.isOpen === true)
+      .map(({ address }) => address);
+    const state = openNodes.length > 0 ? 'open' : 'closed';
     return {
       mode: this.mode,
       status: this.client.status,
       pool: {
         size: this.#handles.length,
         inFlight: this.#gate.inFlight,
-        blocking: size,
-        waiting: waiting + this.#gate.waiting,
+        blocking: this.#blocking.size,
+        waiting: this.#blocking.waiting + this.#gate.waiting.size,
       },
+      breaker: { state: this.options.breaker === false ? 'off' : state, openNodes: [...new Set(openNodes)] },
+      server: { version, role, maxmemoryPolicy },
     };
   }
 
-  /** Refuses new calls, lets those in flight end, and ends every socket within `closeTimeout`. Idempotent. */
+  /** Refuses new calls, lets those in flight end, and ends every socket, all within `closeTimeout`. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    await this.#gate.close(this.options.closeTimeout);
+    const deadline = Deadline.after(this.options.closeTimeout);
+    this.#sentinels?.stop();
+    await this.#gate.close(deadline.remaining());
     this.#blocking.close();
-    await Promise.all(this.#handles.map((handle) => handle.close()));
+    this.#listening.close(this.#closedError());
+    await Promise.all(this.#handles.map((handle) => handle.close(deadline.remaining())));
   }
 
-  #reportFailure(operation: string, error: RedisUnavailableError | RedisCommandError): void {
-    this.telemetry.emit('command', {
+  /** The first client has a new socket, maybe to a new server. */
+  #ready(): void {
+    void this.#inspection.refresh();
+    void this.#sentinels?.ready();
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closing !== undefined) throw this.#closedError();
+  }
+
+  #closedError(): RedisUnavailableError {
+    return new RedisUnavailableError('ERR_REDIS_CLOSED', 'the connection is closed', {
+      outcome: 'not-sent',
       connection: this.name,
-      operation,
-      outcome: error.outcome,
-      code: error.code,
-      ...(error.reply === undefined ? {} : { reply: error.reply }),
-      elapsedMs: error.elapsedMs,
+      operation: 'subscribe',
+      elapsedMs: 0,
     });
-  }
-
-  #stateListener(role: string): (change: StateChange) => void {
-    return (change) => this.telemetry.emit('connection', { connection: this.name, role, ...change });
   }
 }
 

@@ -40,6 +40,38 @@ export interface BlockingLease {
   reset(): void;
 }
 
+/** What a subscription is told. Nothing of it may throw. */
+export interface SubscriptionHandler {
+  message(payload: Buffer, channel: string): void;
+  /** Messages may have been missed. Comes before any message of the time after. */
+  gap(reason: string): void;
+}
+
+export interface Subscription {
+  /** Resolves when the server has confirmed it for the first time; from then on messages come. */
+  confirmed(signal?: AbortSignal): Promise<void>;
+  /** Ends it. Idempotent. */
+  close(): void;
+}
+
+export type ChannelKind = 'channel' | 'pattern';
+
+/** What is told to those who keep copies of keys in this process. Nothing of it may throw. */
+export interface TrackingListener {
+  /** From now on every change of a key with the prefix is told. */
+  armed(): void;
+  /** Changes may go unnoticed from now on: forget all copies. */
+  lost(reason: string): void;
+  /** These keys changed, expired or were evicted; `null`: all of them (FLUSHALL, FLUSHDB). */
+  invalidated(keys: readonly Buffer[] | null): void;
+}
+
+export interface TrackingFeed {
+  readonly armed: boolean;
+  /** Ends it. Idempotent. */
+  close(): void;
+}
+
 /** The one way to Redis: engines call {@link RedisConnection.run}, never ioredis. */
 export interface RedisConnection {
   readonly name: string;
@@ -61,6 +93,13 @@ export interface RedisConnection {
    * @throws RedisUnavailableError (`ERR_REDIS_OVERLOADED`) when none is free within `pool.acquireTimeout`
    */
   withBlocking<T>(fn: (lease: BlockingLease) => Promise<T>, options?: { signal?: AbortSignal }): Promise<T>;
+  /**
+   * Listens to a channel or pattern from now on, on the connection's one subscriber. It heals by itself after any loss of
+   * the socket, and says that it did: {@link SubscriptionHandler.gap}.
+   */
+  subscribe(kind: ChannelKind, name: string, handler: SubscriptionHandler): Subscription;
+  /** Tells changes of the keys that begin with `prefix`, for copies of them in this process. */
+  track(prefix: string, listener: TrackingListener): TrackingFeed;
   /** The masters, for work that goes through all keys: one client, in a Cluster one for each master. */
   masters(): readonly Redis[];
 }

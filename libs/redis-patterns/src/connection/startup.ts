@@ -1,55 +1,76 @@
 import type { ClientHandle } from './client-handle.js';
 import { RedisConnectError } from './connection.errors.js';
 import type { ResolvedConnectionOptions, Topology } from './connection.schema.js';
-import type { RedisClient } from './redis-connection.js';
+import { diagnoseTls, isTlsFault } from './diagnosis.js';
+import type { ServerInfo } from './server-info.js';
 
 /** How long `wait` and `fail-fast` give a Redis to answer, milliseconds. */
-export const STARTUP_TIMEOUT = 5000;
+const STARTUP_TIMEOUT = 5000;
 const OLDEST_VERSION = 7;
 
 /**
  * Waits until the client is ready or clearly never will be.
  *
- * @returns `undefined` when ready, else why not: after {@link STARTUP_TIMEOUT} the last error that the client saw
+ * @returns `undefined` when ready, else why not: after 5 s the last error that the client saw
  * @throws RedisConnectError for what no waiting mends: credentials, certificates, a wrong topology
  */
-export function awaitReady(
+export async function awaitReady(
   handle: ClientHandle,
   name: string,
   options: ResolvedConnectionOptions,
 ): Promise<string | undefined> {
-  return new Promise((resolve, reject) => {
-    const end = (action: () => void) => {
+  const outcome = await firstOutcome(handle, options);
+  if (outcome === 'ready') return undefined;
+  if (typeof outcome === 'object') throw new RedisConnectError(name, outcome.fault, outcome.error);
+  const tlsFault = await findTlsFault(options);
+  // It may have become ready in the meantime.
+  if (handle.isReady) return undefined;
+  if (tlsFault !== undefined) throw new RedisConnectError(name, tlsAdvice(tlsFault), handle.lastError);
+  return handle.lastError?.message ?? 'no answer';
+}
+
+/** Ready, or faulty for good, or neither within {@link STARTUP_TIMEOUT}. */
+function firstOutcome(
+  handle: ClientHandle,
+  options: ResolvedConnectionOptions,
+): Promise<'ready' | 'timeout' | { fault: string; error: Error }> {
+  return new Promise((resolve) => {
+    const end = (outcome: 'ready' | 'timeout' | { fault: string; error: Error }) => {
       clearTimeout(timer);
       cancelReady();
       unwatch();
-      action();
+      resolve(outcome);
     };
+    let looked = false;
     const unwatch = handle.watchErrors((error) => {
       const fault = permanentFault(error, options);
-      if (fault !== undefined) end(() => reject(new RedisConnectError(name, fault, error)));
+      if (fault !== undefined) return end({ fault, error });
+      // Sentinels that cannot be talked to are all "unreachable" to ioredis.
+      if (looked || !error.message.startsWith('All sentinels are unreachable')) return;
+      looked = true;
+      void findTlsFault(options).then((trouble) => {
+        if (trouble !== undefined) end({ fault: tlsAdvice(trouble), error });
+      });
     });
-    const timer = setTimeout(() => end(() => resolve(handle.lastError?.message ?? 'no answer')), STARTUP_TIMEOUT);
+    const timer = setTimeout(() => end('timeout'), STARTUP_TIMEOUT);
     // The attempts to connect keep the process running; when they are given up (a boot that fails elsewhere) nothing should.
     timer.unref();
     let cancelReady = () => {};
-    cancelReady = handle.onceReady(() => end(() => resolve(undefined)));
+    cancelReady = handle.onceReady(() => end('ready'));
   });
 }
 
-const TLS_FAULTS =
-  /self[- ]signed|unable to (?:verify|get)|certificate|CERT_|ERR_TLS|wrong version number|ERR_SSL|packet length too long/i;
-
 /** The remedy for an error that stays until somebody changes the options or the server, else `undefined`. */
-function permanentFault(error: Error, { topology, tls }: ResolvedConnectionOptions): string | undefined {
+function permanentFault(error: Error, { topology }: ResolvedConnectionOptions): string | undefined {
   const { message } = error;
-  const code = 'code' in error ? String(error.code) : '';
+  if (/DB index is out of range/.test(message)) return "there is no database of that number; check 'db'";
+  if (/^NOPERM.*'select'/.test(message)) {
+    return "the user may not SELECT the database; use 'db' 0, or allow the user +select";
+  }
   if (/^(WRONGPASS|NOAUTH|NOPERM)|AUTH.*without any password|invalid (?:username-)?password/i.test(message)) {
     return `Redis refused the credentials (${message.split(' ')[0]}); check 'username' and 'password' (for Sentinels: 'sentinel.username', 'sentinel.password')`;
   }
-  if (TLS_FAULTS.test(message) || TLS_FAULTS.test(code)) {
-    return `TLS failed (${message}); check 'tls' (its 'ca' and 'servername') and that the port speaks TLS${tls === undefined ? ", or use 'rediss://'" : ''}`;
-  }
+  if (isTlsFault(error)) return tlsAdvice(message);
   if (/cluster support disabled/i.test(message)) {
     return `this server is no Cluster node; use mode 'standalone' instead of '${topology.mode}'`;
   }
@@ -59,33 +80,48 @@ function permanentFault(error: Error, { topology, tls }: ResolvedConnectionOptio
   return undefined;
 }
 
+function tlsAdvice(trouble: string): string {
+  return `TLS failed (${trouble}); check 'tls' (its 'ca' and 'servername'; 'sentinel.tls' for the Sentinels) and that both sides use it ('rediss://') or neither`;
+}
+
+/** Looks at the addresses themselves for what ioredis does not tell. */
+async function findTlsFault({ topology, tls, sentinel }: ResolvedConnectionOptions): Promise<string | undefined> {
+  if (topology.mode === 'standalone') return diagnoseTls(topology, tls);
+  if (topology.mode === 'cluster') return diagnoseTls(topology.nodes[0]!, tls);
+  return diagnoseTls(topology.sentinels[0]!, sentinel.tls === false ? undefined : (sentinel.tls ?? tls));
+}
+
 /**
- * Compares the server with what was configured. A server that does not show its INFO is not judged.
+ * What is wrong with a server, with the remedy. A part that it does not show is not judged.
  *
- * @throws RedisConnectError when the version or the topology cannot work
+ * @returns `undefined` when it can be worked with
  */
-export async function checkServer(client: RedisClient, name: string, topology: Topology): Promise<void> {
-  let info: string;
-  try {
-    info = await client.info('server');
-  } catch {
-    return;
-  }
-  const version = /^(?:redis|valkey)_version:(.+)$/m.exec(info)?.[1]?.trim();
-  const mode = /^(?:redis|server)_mode:(\w+)$/m.exec(info)?.[1];
+export function serverFault({ version, mode, role }: ServerInfo, topology: Topology): string | undefined {
   if (version !== undefined && Number.parseInt(version, 10) < OLDEST_VERSION) {
-    throw new RedisConnectError(name, `the server is version ${version}; ${OLDEST_VERSION}.0 or newer is needed`);
+    return `the server is version ${version}; ${OLDEST_VERSION}.0 or newer is needed`;
   }
   if (mode === 'cluster' && topology.mode !== 'cluster') {
-    throw new RedisConnectError(
-      name,
-      `this server is a Cluster node; use mode 'cluster' (or 'redis+cluster://') instead of '${topology.mode}'`,
-    );
+    return `this server is a Cluster node; use mode 'cluster' (or 'redis+cluster://') instead of '${topology.mode}'`;
   }
   if (mode === 'sentinel' && topology.mode === 'standalone') {
-    throw new RedisConnectError(
-      name,
-      "this is a Sentinel, not a server; use mode 'sentinel' (or 'redis+sentinel://host:port/<master name>')",
-    );
+    return "this is a Sentinel, not a server; use mode 'sentinel' (or 'redis+sentinel://host:port/<master name>')";
   }
+  if (role === 'slave' && topology.mode === 'standalone') {
+    return "this server is a replica and takes no writes; give the master's address, or the Sentinels' (mode 'sentinel')";
+  }
+  return undefined;
+}
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/i;
+
+/** Passwords and values go in clear to another machine, and nobody has said that this is meant. */
+export function plainTextWarning({ topology, tls, plainText }: ResolvedConnectionOptions): string | undefined {
+  if (tls !== undefined || plainText) return undefined;
+  if (hostsOf(topology).every((host) => LOOPBACK.test(host))) return undefined;
+  return "sends passwords and values in clear to another host; use 'rediss://' (or 'tls: true'), or say 'tls: false' where the network is trusted";
+}
+
+function hostsOf(topology: Topology): readonly string[] {
+  if (topology.mode === 'standalone') return [topology.host];
+  return (topology.mode === 'sentinel' ? topology.sentinels : topology.nodes).map(({ host }) => host);
 }

@@ -87,4 +87,15 @@ describe('onAbort', () => {
     expect(late.mock.calls).toEqual([['stop']]);
     expect(stopped).not.toHaveBeenCalled();
   });
+
+  it('puts one listener on a signal, however many wait for it', () => {
+    const controller = new AbortController();
+    const callbacks = Array.from({ length: 20 }, () => jest.fn());
+    const stops = callbacks.map((callback) => onAbort(controller.signal, callback));
+    expect(listeners(controller.signal)).toBe(1);
+    stops.pop()!();
+    controller.abort('stop');
+    expect(callbacks.filter((callback) => callback.mock.calls.length === 1)).toHaveLength(19);
+    expect(listeners(controller.signal)).toBe(0);
+  });
 });

@@ -56,14 +56,41 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
+interface Waiting {
+  readonly callbacks: Set<() => void>;
+  readonly listener: () => void;
+}
+
+const waiting = new WeakMap<AbortSignal, Waiting>();
+
 /**
  * Calls back once when the signal aborts, at once if it has already.
  *
- * @returns stops listening; a listener left on a signal that lives as long as the process is a leak
+ * However many wait, a signal carries one listener: Node warns of a leak from the eleventh, and a signal that means "the
+ * application stops" may be given to a thousand calls at a time.
+ *
+ * @returns stops waiting; a callback left on a signal that lives as long as the process is a leak
  */
 export function onAbort(signal: AbortSignal | undefined, callback: (reason: unknown) => void): () => void {
-  const listener = (): void => callback(signal?.reason);
-  if (signal?.aborted === true) listener();
-  else signal?.addEventListener('abort', listener, { once: true });
-  return () => signal?.removeEventListener('abort', listener);
+  if (signal === undefined) return () => {};
+  const notify = (): void => callback(signal.reason);
+  if (signal.aborted) {
+    notify();
+    return () => {};
+  }
+  const { callbacks, listener } = waiting.get(signal) ?? listen(signal);
+  callbacks.add(notify);
+  return () => {
+    if (!callbacks.delete(notify) || callbacks.size > 0) return;
+    waiting.delete(signal);
+    signal.removeEventListener('abort', listener);
+  };
+}
+
+function listen(signal: AbortSignal): Waiting {
+  const callbacks = new Set<() => void>();
+  const entry = { callbacks, listener: () => callbacks.forEach((notify) => notify()) };
+  waiting.set(signal, entry);
+  signal.addEventListener('abort', entry.listener, { once: true });
+  return entry;
 }

@@ -21,6 +21,14 @@ export class MissingConnection implements RedisConnection {
     throw this.reason;
   }
 
+  subscribe(): never {
+    throw this.reason;
+  }
+
+  track(): never {
+    throw this.reason;
+  }
+
   masters(): never {
     throw this.reason;
   }

@@ -60,7 +60,16 @@ export class PatternsApp {
     return new InvalidOptionsError(this.where, [{ path: `${part.option}.connection`, message }]);
   }
 
-  async start(): Promise<void> {
+  /**
+   * Opens the connections, and waits for them as their `startup` says.
+   *
+   * @param used the patterns that the application uses: the servers must fit them
+   * @throws RedisConnectError when one cannot be used; then all are closed
+   */
+  async start(used: readonly AnyPatternPart[]): Promise<void> {
+    for (const part of used) {
+      this.connection(this.#connectionName(part)).usedBy({ name: part.option, keeps: part.keeps });
+    }
     const all = [...this.#connections.values()];
     for (const connection of all) connection.open();
     const results = await Promise.allSettled(all.map((connection) => connection.settleBoot()));

@@ -9,7 +9,7 @@ import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { InvalidOptionsError } from '../core/errors.js';
 import { usedPatterns } from './pattern-usage.js';
 import { PatternsExplorer } from './method-decorator/index.js';
-import type { Closable } from './pattern-part.js';
+import type { AnyPatternPart, Closable } from './pattern-part.js';
 import { patternParts } from './pattern-parts.js';
 import { PatternsApp } from './patterns-app.js';
 import { TelemetryLogger } from './telemetry-logger.js';
@@ -34,10 +34,11 @@ export class PatternsLifecycle implements OnModuleInit, BeforeApplicationShutdow
 
   async onModuleInit(): Promise<void> {
     this.#refuseSecondRegistration();
-    this.#refuseMissingConnections();
+    const used = usedPatterns(this.modules, this.explorer.list(), this.app.options.configured);
+    this.#refuseMissingConnections(used);
     this.#logger.start();
     try {
-      await this.app.start();
+      await this.app.start(used);
     } catch (error) {
       this.#logger.stop();
       throw error;
@@ -67,8 +68,8 @@ export class PatternsLifecycle implements OnModuleInit, BeforeApplicationShutdow
     ]);
   }
 
-  #refuseMissingConnections(): void {
-    for (const part of usedPatterns(this.modules, this.explorer.list(), this.app.options.configured)) {
+  #refuseMissingConnections(used: readonly AnyPatternPart[]): void {
+    for (const part of used) {
       const missing = this.app.missingConnection(part);
       if (missing !== undefined) throw missing;
     }

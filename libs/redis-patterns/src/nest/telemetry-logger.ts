@@ -4,16 +4,20 @@ import { telemetryChannel, type TelemetryEvents, type TelemetryPayload } from '.
 
 type Listener = (message: unknown) => void;
 
+/** Milliseconds after which a connection that is still down is worth another line. */
+const REMINDER_INTERVAL = 60_000;
+
 /** Writes what one application should know to Nest's logger. Subscribers run inside of the publisher: none may throw. */
 export class TelemetryLogger {
   readonly #listeners: readonly (readonly [keyof TelemetryEvents, Listener])[];
   readonly #loggers = new Map<string, Logger>();
-  /** Sockets that are known to be down, so that a reconnection attempt that fails is no news. */
-  readonly #down = new Set<string>();
+  /** Sockets that are known to be down, and when that was said last: a reconnection attempt that fails is no news. */
+  readonly #down = new Map<string, number>();
 
   constructor(private readonly app: string) {
     this.#listeners = [
       this.#on('connection', (event) => this.#connection(event)),
+      this.#on('breaker', (event) => this.#breaker(event)),
       this.#on('warning', ({ pattern, message }) => this.#logger(pattern).warn(message)),
       this.#on('error', ({ pattern, message, error }) => this.#logger(pattern).error(message, stackOf(error))),
     ];
@@ -40,13 +44,26 @@ export class TelemetryLogger {
 
   #connection({ connection, role, to, reason }: TelemetryPayload<'connection'>): void {
     const socket = `${connection} (${role})`;
-    if (to === 'ready' && this.#down.delete(socket)) {
-      this.#logger('Connection').log(`Redis connection '${connection}' (${role}) is back`);
-    } else if (to === 'close' && !this.#down.has(socket)) {
-      this.#down.add(socket);
+    if (to === 'ready') {
+      if (this.#down.delete(socket))
+        this.#logger('Connection').log(`Redis connection '${connection}' (${role}) is back`);
+    } else if (to === 'close') {
+      const now = performance.now();
+      const told = this.#down.get(socket);
+      if (told !== undefined && now - told < REMINDER_INTERVAL) return;
+      this.#down.set(socket, now);
       const why = reason === undefined ? '' : `: ${reason}`;
-      this.#logger('Connection').warn(`Redis connection '${connection}' (${role}) is lost${why}`);
+      this.#logger('Connection').warn(
+        `Redis connection '${connection}' (${role}) is ${told === undefined ? 'lost' : 'still lost'}${why}`,
+      );
     }
+  }
+
+  #breaker({ connection, node, state }: TelemetryPayload<'breaker'>): void {
+    const logger = this.#logger('Connection');
+    const server = `Redis connection '${connection}': ${node}`;
+    if (state === 'open') logger.warn(`${server} does not answer; calls to it fail at once until it does`);
+    else logger.log(`${server} answers again`);
   }
 
   #logger(pattern: string): Logger {

@@ -5,7 +5,17 @@ export interface TelemetryEvents {
   /** A socket changed its state. */
   connection: { connection: string; role: string; from: string; to: string; reason?: string };
   /** A call that did not end well. */
-  command: { connection: string; operation: string; outcome: string; code: string; reply?: string; elapsedMs: number };
+  command: {
+    connection: string;
+    operation: string;
+    outcome: string;
+    code: string;
+    reply?: string;
+    elapsedMs: number;
+    eventLoopDelayMs: number;
+  };
+  /** Calls are kept from a server that does not answer (`open`), or are let through again. */
+  breaker: { connection: string; node: string; state: 'open' | 'closed' };
   /** Something that works, but that somebody should look at. */
   warning: { pattern: string; code: string; message: string };
   /** Something that went wrong where no caller could be told. */

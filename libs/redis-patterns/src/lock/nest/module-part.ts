@@ -5,6 +5,7 @@ import { LockService } from '../lock.service.js';
 /** What locks add to the module. */
 export const lockPart: PatternPart<ResolvedLockOptions> = {
   option: 'lock',
+  keeps: 'durable',
   resolve: resolveLockOptions,
   services: [{ token: LockService, create: (context, options) => new LockService(context, options) }],
   decorators: ['@WithLock'],

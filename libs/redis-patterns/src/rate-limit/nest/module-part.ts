@@ -7,6 +7,7 @@ import { RateLimitFilter } from './rate-limit.filter.js';
 /** What rate limits add to the module. */
 export const rateLimitPart: PatternPart<ResolvedRateLimitOptions> = {
   option: 'rateLimit',
+  keeps: 'durable',
   resolve: resolveRateLimitOptions,
   services: [{ token: RateLimitService, create: (context, options) => new RateLimitService(context, options) }],
   decorators: ['@RateLimit'],

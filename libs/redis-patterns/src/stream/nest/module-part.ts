@@ -8,6 +8,7 @@ import { StreamExplorer } from './stream-explorer.js';
 /** What streams add to the module. */
 export const streamPart: PatternPart<ResolvedStreamOptions> = {
   option: 'stream',
+  keeps: 'durable',
   resolve: resolveStreamOptions,
   services: [
     { token: StreamProducer, create: (context, options) => new StreamProducer(context, options) },

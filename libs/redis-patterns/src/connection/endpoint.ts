@@ -1,0 +1,107 @@
+import type { Writable } from 'node:stream';
+import type { Redis } from 'ioredis';
+import { Breaker, type BreakerLimits } from './breaker.js';
+import { classify } from './classify.js';
+import type { RedisClient } from './redis-connection.js';
+
+/** Whether a call can be sent now, and if not, why. */
+export type Readiness = 'ready' | 'not-ready' | 'breaker-open';
+
+/** Where commands are written to. */
+export interface Endpoint {
+  /** What sends there; in a Cluster the client of the whole. */
+  readonly client: RedisClient;
+  readonly readiness: Readiness;
+  readonly breaker: Breaker | undefined;
+  /** Calls that were written here and still owe a reply. */
+  inFlight: number;
+  /** Bytes that wait for the operating system to take them. */
+  readonly bufferedBytes: number;
+  /** Holds back what is written in this turn of the event loop, to write all of it at its end with one system call. */
+  cork(): void;
+  /** The server said that it does not serve this key now. */
+  misrouted(): void;
+}
+
+export interface EndpointListeners {
+  readonly breaker: BreakerListener;
+  readonly misrouted?: () => void;
+}
+
+export type BreakerListener = (state: 'open' | 'closed', node: string) => void;
+
+/** One socket (in a Cluster there is one for each node), with its breaker and its load. */
+export class SocketEndpoint implements Endpoint {
+  inFlight = 0;
+  /** Set while the socket is connected, but not to what it was told to, such as another database. */
+  unusable = false;
+  readonly breaker: Breaker | undefined;
+  #corked = false;
+
+  constructor(
+    readonly client: RedisClient,
+    readonly redis: Redis,
+    limits: BreakerLimits | false,
+    private readonly listeners: EndpointListeners,
+  ) {
+    if (limits === false) return;
+    const breaker = new Breaker(
+      limits,
+      () => this.#ping(),
+      (state) => listeners.breaker(state, addressOf(redis)),
+    );
+    redis.on('ready', () => breaker.probe());
+    redis.on('end', () => breaker.dispose());
+    this.breaker = breaker;
+  }
+
+  /** `host:port`. */
+  get address(): string {
+    return addressOf(this.redis);
+  }
+
+  get readiness(): Readiness {
+    if (this.redis.status !== 'ready' || this.unusable) return 'not-ready';
+    return this.breaker?.isOpen === true ? 'breaker-open' : 'ready';
+  }
+
+  get bufferedBytes(): number {
+    return this.#stream?.writableLength ?? 0;
+  }
+
+  /** A system call for each command is most of what a command costs; order, replies and errors stay those of each one. */
+  cork(): void {
+    const stream = this.#stream;
+    if (this.#corked || stream === undefined) return;
+    this.#corked = true;
+    stream.cork();
+    process.nextTick(() => {
+      this.#corked = false;
+      stream.uncork();
+    });
+  }
+
+  misrouted(): void {
+    this.listeners.misrouted?.();
+  }
+
+  get #stream(): Writable | undefined {
+    return (this.redis as unknown as { stream?: Writable }).stream;
+  }
+
+  async #ping(): Promise<boolean> {
+    if (this.redis.status !== 'ready') return false;
+    try {
+      await this.redis.ping();
+      return true;
+    } catch (error) {
+      // A server that refuses is there; what its refusal means is for the calls to find out.
+      return classify(error).outcome === 'refused';
+    }
+  }
+}
+
+/** As ioredis writes it in a Cluster's slot map. */
+export function addressOf({ options: { host, port } }: Redis): string {
+  return `${host}:${port}`;
+}

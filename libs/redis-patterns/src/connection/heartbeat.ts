@@ -1,0 +1,39 @@
+import type { ClientHandle } from './client-handle.js';
+
+/** Longest time that a sign of life may take, milliseconds. */
+const PONG_TIMEOUT = 2000;
+
+/**
+ * Asks a socket that only listens for signs of life, and replaces it when none comes: a half-open one looks exactly like a
+ * quiet one, and a timeout of ioredis is armed only by a command.
+ */
+export class Heartbeat {
+  readonly #timer: NodeJS.Timeout;
+  #asked = false;
+
+  constructor(
+    private readonly handle: ClientHandle,
+    interval: number,
+  ) {
+    this.#timer = setInterval(() => this.#beat(), interval).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #beat(): void {
+    const { client, epoch } = this.handle;
+    if (this.#asked || client.status !== 'ready') return;
+    this.#asked = true;
+    const timer = setTimeout(() => {
+      // Another socket may have taken its place in the meantime.
+      if (this.handle.epoch === epoch) this.handle.reset();
+    }, PONG_TIMEOUT).unref();
+    const answered = (): void => {
+      clearTimeout(timer);
+      this.#asked = false;
+    };
+    client.ping().then(answered, answered);
+  }
+}

@@ -1,0 +1,115 @@
+import { Cluster, type Redis } from 'ioredis';
+import type { ClientRequest, ConnectionRole } from './client-factory.js';
+import type { StateChange } from './client-handle.js';
+import type { ResolvedConnectionOptions } from './connection.schema.js';
+import type { HostPort } from './connection-url.js';
+import type {
+  ChannelKind,
+  RedisClient,
+  Subscription,
+  SubscriptionHandler,
+  TrackingFeed,
+  TrackingListener,
+} from './redis-connection.js';
+import { Subscriber } from './subscriber.js';
+import { Tracking } from './tracking.js';
+
+export interface ListeningSetup {
+  readonly options: ResolvedConnectionOptions;
+  /** `<namespace>:<connection>`, for the names of the sockets. */
+  readonly socketPrefix: string;
+  /** The client for commands: in a Cluster it knows the nodes. */
+  readonly client: RedisClient;
+  readonly onState: (role: ConnectionRole, change: StateChange) => void;
+  /** Tells what the server does not allow this user. */
+  readonly onRefused: (error: Error) => void;
+}
+
+/** The sockets of a connection that only listen: one subscriber, and the tracking feeds. None is opened before it is used. */
+export class Listening {
+  readonly #cluster: Cluster | undefined;
+  #subscriber: Subscriber | undefined;
+  /** The node that the subscriber was sent to, when it was one that the Cluster itself named. */
+  #home: string | undefined;
+  readonly #feeds = new Set<Tracking>();
+  #serial = 0;
+
+  constructor(private readonly setup: ListeningSetup) {
+    if (!(setup.client instanceof Cluster)) return;
+    this.#cluster = setup.client;
+    this.#cluster.on('refresh', () => this.#follow());
+    this.#cluster.on('-node', () => this.#follow());
+  }
+
+  subscribe(kind: ChannelKind, name: string, handler: SubscriptionHandler): Subscription {
+    this.#subscriber ??= new Subscriber({
+      request: this.#request('subscriber', this.#cluster === undefined ? undefined : () => this.#chooseHome()),
+      onState: (change) => this.setup.onState('subscriber', change),
+      onRefused: this.setup.onRefused,
+    });
+    return this.#subscriber.subscribe(kind, name, handler);
+  }
+
+  track(prefix: string, listener: TrackingListener): TrackingFeed {
+    const feed = new Tracking(
+      {
+        prefix,
+        request: (node) => this.#request('tracking', node === undefined ? undefined : () => node),
+        masters: () => this.#cluster?.nodes('master').map(hostPortOf),
+        onState: (change) => this.setup.onState('tracking', change),
+        onRefused: this.setup.onRefused,
+      },
+      listener,
+    );
+    this.#feeds.add(feed);
+    return {
+      get armed() {
+        return feed.armed;
+      },
+      close: () => {
+        this.#feeds.delete(feed);
+        feed.close();
+      },
+    };
+  }
+
+  close(error: Error): void {
+    this.#subscriber?.close(error);
+    for (const feed of this.#feeds) feed.close();
+    this.#feeds.clear();
+  }
+
+  #request(role: ConnectionRole, node: (() => HostPort) | undefined): ClientRequest {
+    const { options, socketPrefix } = this.setup;
+    const socketName = `${socketPrefix}:${role}:${++this.#serial}`;
+    return { options, role, socketName, ...(node === undefined ? {} : { node }) };
+  }
+
+  /** A message reaches every node of a Cluster, so any of them serves: a random one, to spread the load. */
+  #chooseHome(): HostPort {
+    const known = this.#cluster!.nodes('master');
+    const chosen = known[Math.floor(Math.random() * known.length)];
+    this.#home = chosen === undefined ? undefined : addressOf(hostPortOf(chosen));
+    if (chosen !== undefined) return hostPortOf(chosen);
+    const { topology } = this.setup.options;
+    const seeds = topology.mode === 'cluster' ? topology.nodes : [];
+    return { ...seeds[Math.floor(Math.random() * seeds.length)]! };
+  }
+
+  #follow(): void {
+    for (const feed of this.#feeds) feed.follow();
+    // A node that was taken out of the Cluster still answers, but hears nothing any more.
+    const known = this.#cluster!.nodes('all').map((node) => addressOf(hostPortOf(node)));
+    if (this.#home === undefined || known.length === 0 || known.includes(this.#home)) return;
+    this.#home = undefined;
+    this.#subscriber?.reset('its node left the Cluster');
+  }
+}
+
+function hostPortOf({ options: { host, port } }: Redis): HostPort {
+  return { host: host!, port: port! };
+}
+
+function addressOf({ host, port }: HostPort): string {
+  return `${host}:${port}`;
+}
