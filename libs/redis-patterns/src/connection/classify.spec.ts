@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { classify, safeCause } from './classify.js';
+import { classify, redact, safeCause } from './classify.js';
 
 describe('classify', () => {
   it.each([
@@ -13,6 +13,7 @@ describe('classify', () => {
     ['LOADING Redis is loading the dataset in memory', 'refused', 'ERR_REDIS_REFUSED'],
     ['CLUSTERDOWN The cluster is down', 'refused', 'ERR_REDIS_REFUSED'],
     ['Too many Cluster redirections. Last error: ReplyError: MOVED 1 127.0.0.1:1', 'refused', 'ERR_REDIS_REFUSED'],
+    ['Too many Cluster redirections. Last error: Error: Connection is closed.', 'unknown', 'ERR_REDIS_CONNECTION_LOST'],
     ["OOM command not allowed when used memory > 'maxmemory'.", 'refused', 'ERR_REDIS_REFUSED'],
     ['WRONGTYPE Operation against a key holding the wrong kind of value', 'refused', undefined],
     ['NOSCRIPT No matching script.', 'refused', undefined],
@@ -46,5 +47,22 @@ describe('safeCause', () => {
     expect(copy.message).toBe("ERR unknown command 'FOO'");
     expect(copy).toHaveProperty('code', 'ECODE');
     expect(inspect(copy, { depth: 9 })).not.toContain('hunter2');
+  });
+});
+
+describe('redact', () => {
+  it.each([
+    ["ERR unknown command 'FOO', with args beginning with: 'hunter2' ", "ERR unknown command 'FOO'"],
+    ["ERR unknown subcommand 'hun'ter2'. Try OBJECT HELP.", "ERR unknown subcommand '…'. Try OBJECT HELP."],
+    [
+      "NOGROUP No such key 'hunter2' or consumer group 'hunter2' in XREADGROUP",
+      "NOGROUP No such key '…' in XREADGROUP",
+    ],
+    ['ERR user_script:1: hunter2 script: 1a2b, on @user_script:1.', 'ERR user_script:1: failed'],
+    ["NOPERM this user has no permissions to run the 'incr' command", undefined],
+    ["OOM command not allowed when used memory > 'maxmemory'.", undefined],
+    ["READONLY You can't write against a read only replica.", undefined],
+  ])('cuts what Redis repeats of a command: %s', (message, expected) => {
+    expect(redact(message)).toBe(expected ?? message);
   });
 });

@@ -18,7 +18,8 @@ const PASSING = new Set(['READONLY', 'MASTERDOWN', 'LOADING', 'BUSY', 'CLUSTERDO
 const REFUSING = new Set(['OOM', 'MISCONF', 'NOREPLICAS', 'NOAUTH', 'WRONGPASS']);
 /** Part of ioredis' messages for what it never wrote to a socket. */
 const NOT_SENT = /isn't writeable|Cluster isn't ready/;
-const LEFT_OVER_REDIRECT = /^Too many Cluster redirections\. Last error: (?:\w+: )?([A-Z]+)/;
+/** A lost connection stands there as well, and that is no reply. */
+const LEFT_OVER_REDIRECT = /^Too many Cluster redirections\. Last error: (?:\w+: )?([A-Z]{2,})\b/;
 /** A script that failed in the middle: what it wrote before stays. */
 const INSIDE_SCRIPT = /script: [0-9a-f]+, on @user_script/;
 
@@ -32,7 +33,7 @@ export function classify(error: unknown): Failure {
     return { outcome: 'not-sent', code: 'ERR_REDIS_NOT_READY', passing: true, text: 'the connection is not ready' };
   }
   const reply = LEFT_OVER_REDIRECT.exec(message)?.[1] ?? /^[A-Z][A-Z0-9]+(?= |$)/.exec(message)?.[0];
-  if (reply !== undefined) return classifyReply(reply, redact(message));
+  if (reply !== undefined) return classifyReply(reply, message);
   return {
     outcome: 'unknown',
     code: 'ERR_REDIS_CONNECTION_LOST',
@@ -41,16 +42,33 @@ export function classify(error: unknown): Failure {
   };
 }
 
-function classifyReply(reply: string, text: string): Failure {
+function classifyReply(reply: string, message: string): Failure {
+  const text = redact(message);
   if (PASSING.has(reply)) return { outcome: 'refused', code: 'ERR_REDIS_REFUSED', reply, passing: true, text };
   if (REFUSING.has(reply)) return { outcome: 'refused', code: 'ERR_REDIS_REFUSED', reply, passing: false, text };
   // After its first write a script is refused no more, so only a fault in the middle leaves half of the work behind.
-  return { outcome: INSIDE_SCRIPT.test(text) ? 'unknown' : 'refused', reply, passing: false, text };
+  const outcome = INSIDE_SCRIPT.test(message) ? 'unknown' : 'refused';
+  const advice =
+    reply === 'NOPERM'
+      ? '; the ACL user of this connection lacks it: docs/connections.md lists what each pattern needs'
+      : '';
+  return { outcome, reply, passing: false, text: text + advice };
 }
 
-/** Redis repeats the arguments of a command that it does not know: they may hold a password or a session. */
+/** Words in quotes that Redis does not have from anybody's arguments. */
+const HARMLESS_QUOTES = /(?:unknown command |run the |used memory > )'[^']*'[^']*$/;
+
+/**
+ * Redis' words without what it repeats of a command: arguments, keys, and the text with which a script failed may hold a
+ * password or a session.
+ */
 export function redact(message: string): string {
-  return message.replace(/,? with args beginning with:.*$/s, '').slice(0, 300);
+  const text = message
+    .replace(/,? with args beginning with:.*$/s, '')
+    .replace(/(user_script:\d+:) .*$/s, '$1 failed')
+    .slice(0, 300);
+  // An argument may hold quotes itself, so everything from the first to the last one goes.
+  return HARMLESS_QUOTES.test(text) ? text : text.replace(/(?<=^|[\s(])['"`].*['"`]/s, "'…'");
 }
 
 /**

@@ -75,7 +75,7 @@ function redisOptions(
     ...(username === undefined ? {} : { username }),
     // A password function is asked by whoever connects the client.
     ...(password instanceof Secret ? { password: password.reveal() } : {}),
-    ...(tls === undefined ? {} : { tls }),
+    ...(tls === undefined ? {} : { tls: tls.reveal() }),
   };
 }
 
@@ -138,7 +138,7 @@ export function sentinelAuth({ sentinel, tls }: ResolvedConnectionOptions): Redi
   return {
     ...(sentinel.username === undefined ? {} : { username: sentinel.username }),
     ...(sentinel.password === undefined ? {} : { password: sentinel.password.reveal() }),
-    ...(sentinelTls === undefined ? {} : { tls: sentinelTls }),
+    ...(sentinelTls === undefined ? {} : { tls: sentinelTls.reveal() }),
   };
 }
 

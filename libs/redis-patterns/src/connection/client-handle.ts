@@ -39,6 +39,9 @@ export class ClientHandle {
   #closed = false;
   /** Attempts in a row that failed for the credentials. */
   #refusals = 0;
+  /** What a password function said last. */
+  #password: string | undefined;
+  #question: Promise<boolean> | undefined;
   readonly #socket: SocketEndpoint | undefined;
   readonly #nodes: ClusterNodes | undefined;
   readonly #readyWaiters = new Set<ReadyWaiter>();
@@ -65,6 +68,11 @@ export class ClientHandle {
   /** Whether it is connected, in a Cluster to all nodes that there are. */
   get isReady(): boolean {
     return this.client.status === 'ready' && (this.#nodes?.settled ?? !this.#socket!.unusable);
+  }
+
+  /** Whether the password function owes an answer. */
+  get awaitsPassword(): boolean {
+    return this.#question !== undefined;
   }
 
   /** Where a command for this key goes; `undefined` when that is not known now. */
@@ -168,8 +176,9 @@ export class ClientHandle {
     return this.#refusals < 2 ? reconnectDelay(attempt) : refusedDelay(this.#refusals - 1);
   }
 
-  #nodesChanged(what: 'node' | 'slots'): void {
-    if (what === 'node') this.epoch++;
+  #nodesChanged(what: 'ready' | 'lost' | 'slots'): void {
+    if (what === 'ready') this.epoch++;
+    if (what === 'lost') void this.#refreshPassword();
     this.#wakeReadyWaiters();
   }
 
@@ -193,10 +202,13 @@ export class ClientHandle {
   }
 
   #failed(error: unknown): void {
-    this.lastError = safeCause(rootOf(error));
-    if (REFUSED.test(this.lastError.message)) this.#refusals++;
-    if (SELECT_REFUSED.test(this.lastError.message)) this.#leaveWrongDatabase();
-    for (const watcher of this.#errorWatchers) watcher(this.lastError);
+    const cause = safeCause(rootOf(error));
+    // That a connection is closed is no news, and hides the reason.
+    if (cause.message !== 'Connection is closed.') this.lastError = cause;
+    else this.lastError ??= cause;
+    if (REFUSED.test(cause.message)) this.#refusals++;
+    if (SELECT_REFUSED.test(cause.message)) this.#leaveWrongDatabase();
+    for (const watcher of this.#errorWatchers) watcher(cause);
   }
 
   /** ioredis would go on in database 0, and nobody would know. */
@@ -207,31 +219,35 @@ export class ClientHandle {
   }
 
   /**
-   * A password function is asked again before each reconnection, so that a rotation needs no restart.
+   * A password function is asked again after each lost socket, so that a rotation needs no restart.
    *
    * @returns whether there is an answer (or nothing to ask)
    */
-  async #refreshPassword(): Promise<boolean> {
+  #refreshPassword(): Promise<boolean> {
     const source = this.request.options.password;
-    if (typeof source !== 'function' || this.#closed) return true;
+    if (typeof source !== 'function' || this.#closed) return Promise.resolve(true);
+    // One question at a time: an older answer must not replace a newer one.
+    this.#question ??= this.#askPassword(source).finally(() => (this.#question = undefined));
+    return this.#question;
+  }
+
+  async #askPassword(source: () => string | Promise<string>): Promise<boolean> {
     try {
-      const password = await source();
-      if (this.client instanceof Cluster) {
-        this.client.options.redisOptions = { ...this.client.options.redisOptions, password };
-      } else {
-        this.client.options.password = password;
-      }
-      return true;
+      this.#password = await source();
     } catch {
       // What a secret store says in its error may hold the secret's name or more: it is not passed on.
       this.#failed(new Error("the function given as 'password' failed"));
       return false;
     }
+    if (this.client instanceof Cluster) {
+      this.client.options.redisOptions = { ...this.client.options.redisOptions, password: this.#password };
+    }
+    for (const { redis } of this.endpoints) this.#givePassword(redis);
+    return true;
   }
 
-  #givePassword(node: Redis): void {
-    const password = (this.client as Cluster).options.redisOptions?.password;
-    if (password !== undefined) node.options.password = password;
+  #givePassword(socket: Redis): void {
+    if (this.#password !== undefined) socket.options.password = this.#password;
   }
 }
 

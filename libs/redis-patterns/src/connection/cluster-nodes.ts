@@ -22,8 +22,8 @@ export class ClusterNodes {
     private readonly cluster: Cluster,
     /** Called for each new node, before it connects. */
     adopt: (node: Redis) => SocketEndpoint,
-    /** Called when a node has become ready, or the slot map is fresh. */
-    private readonly changed: (what: 'node' | 'slots') => void,
+    /** Called when a node has become ready or is gone, or the slot map is fresh. */
+    private readonly changed: (what: 'ready' | 'lost' | 'slots') => void,
   ) {
     this.#anyNode = {
       client: cluster,
@@ -37,7 +37,7 @@ export class ClusterNodes {
     cluster.on('+node', (node: Redis) => {
       handleAsking(node);
       this.#nodes.set(addressOf(node), adopt(node));
-      node.on('ready', () => changed('node'));
+      node.on('ready', () => changed('ready'));
       // ioredis would connect at the first command, and refuse those that follow until that is done.
       if (node.status === 'wait') node.connect().catch(() => undefined);
     });
@@ -45,7 +45,7 @@ export class ClusterNodes {
       const address = addressOf(node);
       if (this.#nodes.get(address)?.redis !== node) return;
       this.#nodes.delete(address);
-      changed('slots');
+      changed('lost');
     });
     cluster.on('refresh', () => changed('slots'));
     cluster.on('end', () => clearTimeout(this.#refreshTimer));

@@ -81,6 +81,9 @@ function parsePath(mode: ParsedUrl['mode'], path: string): Pick<ParsedUrl, 'mast
   if (mode === 'sentinel' && masterName === undefined) {
     throw new UrlFault("does not name the master; write 'redis+sentinel://host:26379/<master name>'");
   }
+  if (masterName?.includes('@')) {
+    throw new UrlFault("has an '@' in the name of the master; percent-encode '/' and '@' in a password ('%2F', '%40')");
+  }
   const [db, ...rest] = segments;
   if (rest.length > 0 || (db !== undefined && !/^\d+$/.test(db))) {
     throw new UrlFault('has a path that is not a database number, such as /0');

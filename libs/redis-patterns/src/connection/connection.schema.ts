@@ -1,4 +1,4 @@
-import type { ConnectionOptions as TlsOptions } from 'node:tls';
+import { createSecureContext, type ConnectionOptions as TlsOptions } from 'node:tls';
 import { z } from 'zod';
 import { InvalidOptionsError } from '../core/errors.js';
 import { durationSchema, parseOptions } from '../core/options.js';
@@ -26,11 +26,11 @@ export interface ResolvedConnectionOptions extends Omit<
 > {
   readonly topology: Topology;
   readonly password: PasswordSource | undefined;
-  readonly tls: TlsOptions | undefined;
+  readonly tls: Secret<TlsOptions> | undefined;
   /** `tls: false` was said: nobody has to be warned. */
   readonly plainText: boolean;
   /** `tls: false`: the Sentinels speak plain text although the servers do not. */
-  readonly sentinel: { username?: string; password?: Secret; tls?: TlsOptions | false };
+  readonly sentinel: { username?: string; password?: Secret; tls?: Secret<TlsOptions> | false };
 }
 
 const MIB = 1024 * 1024;
@@ -165,8 +165,8 @@ export function resolveConnectionOptions(
     ['tls', tlsOptions],
     ['sentinel.tls', sentinelTls],
   ] as const) {
-    const fault = options ? tlsFault(options, allowInsecureTls) : undefined;
-    if (fault !== undefined) fail(`${path}.${name}.${fault.option}`, fault.message);
+    const fault = options ? tlsFault(options.reveal(), allowInsecureTls) : undefined;
+    if (fault !== undefined) fail([path, name, ...fault.option].join('.'), fault.message);
   }
   return {
     ...rest,
@@ -186,25 +186,32 @@ function isMode(mode: unknown): mode is Topology['mode'] {
   return typeof mode === 'string' && Object.hasOwn(parsers, mode);
 }
 
-function toTls(value: boolean | TlsOptions | undefined): TlsOptions | undefined {
+function toTls(value: boolean | TlsOptions | undefined): Secret<TlsOptions> | undefined {
   if (value === undefined || value === false) return undefined;
-  return { minVersion: 'TLSv1.2', ...(value === true ? {} : value) };
+  return new Secret({ minVersion: 'TLSv1.2', ...(value === true ? {} : value) });
 }
 
 /** What would make TLS worth less than it promises. */
-function tlsFault(tls: TlsOptions, allowInsecureTls: boolean): { option: string; message: string } | undefined {
+function tlsFault(tls: TlsOptions, allowInsecureTls: boolean): { option: string[]; message: string } | undefined {
   if (tls.rejectUnauthorized === false && !allowInsecureTls) {
     const message =
       "accepts any certificate; give the authority as 'ca', or set 'allowInsecureTls: true' if you mean it";
-    return { option: 'rejectUnauthorized', message };
+    return { option: ['rejectUnauthorized'], message };
   }
   for (const option of ['minVersion', 'maxVersion'] as const) {
     if (tls[option] === 'TLSv1' || tls[option] === 'TLSv1.1') {
-      return { option, message: 'is a version of TLS that is broken; use TLSv1.2 or TLSv1.3' };
+      return { option: [option], message: 'is a version of TLS that is broken; use TLSv1.2 or TLSv1.3' };
     }
   }
-  if (tls.secureProtocol === undefined) return undefined;
-  return { option: 'secureProtocol', message: "is not supported; use 'minVersion'" };
+  if (tls.secureProtocol !== undefined)
+    return { option: ['secureProtocol'], message: "is not supported; use 'minVersion'" };
+  try {
+    createSecureContext(tls);
+    return undefined;
+  } catch (error) {
+    const message = `cannot be used (${(error as Error).message}); check 'key', 'cert', 'ca', 'pfx' and 'passphrase'`;
+    return { option: [], message };
+  }
 }
 
 /** Turns `url` into the options it stands for. A thing said both in the URL and beside it is a contradiction, not a choice. */

@@ -1,6 +1,6 @@
 import { createConnection, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { AbstractConnector, SentinelConnector, type RedisOptions } from 'ioredis';
+import { AbstractConnector, SentinelConnector, type Redis, type RedisOptions } from 'ioredis';
 
 /**
  * Opens sockets as ioredis does, and listens to their errors to the end. ioredis listens once: a TLS socket that is closed
@@ -19,13 +19,23 @@ export class SocketConnector extends AbstractConnector {
 
   connect(): Promise<Socket> {
     this.connecting = true;
-    // ioredis may disconnect in the same turn.
     return new Promise((resolve, reject) => {
+      // ioredis may disconnect in the same turn.
       process.nextTick(() => {
-        if (this.connecting) resolve(this.#open());
-        else reject(new Error('Connection is closed.'));
+        try {
+          if (this.connecting) resolve(this.#open());
+          else reject(new Error('Connection is closed.'));
+        } catch (error) {
+          reject(error as Error);
+        }
       });
     });
+  }
+
+  /** ioredis would wait for the end of a socket that has ended already, and keep the process up for that time. */
+  override disconnect(): void {
+    if (this.stream?.destroyed === true) this.connecting = false;
+    else super.disconnect();
   }
 
   #open(): Socket {
@@ -38,15 +48,33 @@ export class SocketConnector extends AbstractConnector {
   }
 }
 
-/** The same for a master that Sentinels name. */
+type Connect = SentinelConnector['connect'];
+type ConnectToSentinel = (endpoint: unknown, options?: RedisOptions) => Redis;
+
+/** The same for a master that Sentinels name, and for the sockets to them. */
 export class SentinelSocketConnector extends SentinelConnector {
+  #sentinelError: Error | undefined;
+
   constructor(options: unknown) {
     super(options as ConstructorParameters<typeof SentinelConnector>[0]);
+    const inner = this as unknown as { connectToSentinel: ConnectToSentinel };
+    const connectToSentinel = inner.connectToSentinel.bind(this);
+    inner.connectToSentinel = (endpoint, more) => {
+      const client = connectToSentinel(endpoint, { ...more, Connector: SocketConnector, disconnectTimeout: 500 });
+      // Some of these clients have no listener: ioredis would print their errors.
+      client.on('error', (error: Error) => (this.#sentinelError = error));
+      return client;
+    };
   }
 
-  override async connect(...args: Parameters<SentinelConnector['connect']>): ReturnType<SentinelConnector['connect']> {
-    const stream = await super.connect(...args);
+  override async connect(...[report]: Parameters<Connect>): ReturnType<Connect> {
+    const stream = await super.connect((type, error) => report(type, this.#causeOf(error)));
     stream.on('error', () => undefined);
     return stream;
+  }
+
+  /** That all Sentinels are unreachable says nothing; why the last one was says what to do. */
+  #causeOf(error: Error): Error {
+    return error.message.startsWith('All sentinels are unreachable') ? (this.#sentinelError ?? error) : error;
   }
 }

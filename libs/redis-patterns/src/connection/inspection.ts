@@ -12,6 +12,7 @@ export class Inspection {
   servers: readonly ServerInfo[] = [];
   /** The patterns that keep keys here. */
   readonly users: ConnectionUser[] = [];
+  #question: Promise<void> | undefined;
 
   constructor(
     private readonly connection: string,
@@ -20,8 +21,13 @@ export class Inspection {
     private readonly masters: () => readonly Redis[],
   ) {}
 
-  /** Asks the servers again. */
-  async refresh(): Promise<void> {
+  /** Asks the servers again; who asks meanwhile gets the same answer. */
+  refresh(): Promise<void> {
+    this.#question ??= this.#ask().finally(() => (this.#question = undefined));
+    return this.#question;
+  }
+
+  async #ask(): Promise<void> {
     const servers = await Promise.all(this.masters().map(readServerInfo));
     if (servers.length > 0) this.servers = servers;
   }

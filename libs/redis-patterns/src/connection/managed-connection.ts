@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { Cluster, type Redis } from 'ioredis';
 import { Deadline } from '../core/deadline.js';
 import type { Telemetry } from '../telemetry/index.js';
@@ -188,6 +189,11 @@ export class ManagedConnection implements RedisConnection {
     this.#blocking.close();
     this.#listening.close(this.#closedError());
     await Promise.all(this.#handles.map((handle) => handle.close(deadline.remaining())));
+  }
+
+  /** The clients hold passwords: whatever prints a service that stands on this connection sees its state alone. */
+  [inspect.custom](): object {
+    return { name: this.name, ...this.stats() };
   }
 
   /** The first client has a new socket, maybe to a new server. */

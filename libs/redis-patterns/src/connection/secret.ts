@@ -1,17 +1,17 @@
 import { inspect } from 'node:util';
 
 /**
- * Holds a password so that no log line, error, dump or JSON of the options can show it: everything that prints a value
+ * Holds a password, or options with a private key, so that no log line, error, dump or JSON of the options can show it: everything that prints a value
  * sees `***`, only {@link Secret.reveal} gives it.
  */
-export class Secret {
-  readonly #value: string;
+export class Secret<T = string> {
+  readonly #value: T;
 
-  constructor(value: string) {
+  constructor(value: T) {
     this.#value = value;
   }
 
-  reveal(): string {
+  reveal(): T {
     return this.#value;
   }
 

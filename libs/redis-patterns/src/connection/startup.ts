@@ -1,7 +1,7 @@
 import type { ClientHandle } from './client-handle.js';
 import { RedisConnectError } from './connection.errors.js';
 import type { ResolvedConnectionOptions, Topology } from './connection.schema.js';
-import { diagnoseTls, isTlsFault } from './diagnosis.js';
+import { diagnose, isTlsFault, type Diagnosis } from './diagnosis.js';
 import type { ServerInfo } from './server-info.js';
 
 /** How long `wait` and `fail-fast` give a Redis to answer, milliseconds. */
@@ -22,11 +22,12 @@ export async function awaitReady(
   const outcome = await firstOutcome(handle, options);
   if (outcome === 'ready') return undefined;
   if (typeof outcome === 'object') throw new RedisConnectError(name, outcome.fault, outcome.error);
-  const tlsFault = await findTlsFault(options);
+  if (handle.awaitsPassword) return "the function given as 'password' has not answered";
+  const { tls, trouble } = await lookAt(options);
   // It may have become ready in the meantime.
   if (handle.isReady) return undefined;
-  if (tlsFault !== undefined) throw new RedisConnectError(name, tlsAdvice(tlsFault), handle.lastError);
-  return handle.lastError?.message ?? 'no answer';
+  if (tls !== undefined) throw new RedisConnectError(name, tlsAdvice(tls), handle.lastError);
+  return trouble ?? handle.lastError?.message ?? 'no answer';
 }
 
 /** Ready, or faulty for good, or neither within {@link STARTUP_TIMEOUT}. */
@@ -41,16 +42,9 @@ function firstOutcome(
       unwatch();
       resolve(outcome);
     };
-    let looked = false;
     const unwatch = handle.watchErrors((error) => {
       const fault = permanentFault(error, options);
-      if (fault !== undefined) return end({ fault, error });
-      // Sentinels that cannot be talked to are all "unreachable" to ioredis.
-      if (looked || !error.message.startsWith('All sentinels are unreachable')) return;
-      looked = true;
-      void findTlsFault(options).then((trouble) => {
-        if (trouble !== undefined) end({ fault: tlsAdvice(trouble), error });
-      });
+      if (fault !== undefined) end({ fault, error });
     });
     const timer = setTimeout(() => end('timeout'), STARTUP_TIMEOUT);
     // The attempts to connect keep the process running; when they are given up (a boot that fails elsewhere) nothing should.
@@ -71,6 +65,9 @@ function permanentFault(error: Error, { topology }: ResolvedConnectionOptions): 
     return `Redis refused the credentials (${message.split(' ')[0]}); check 'username' and 'password' (for Sentinels: 'sentinel.username', 'sentinel.password')`;
   }
   if (isTlsFault(error)) return tlsAdvice(message);
+  if (topology.mode === 'cluster' && /unknown command .?cluster/i.test(message)) {
+    return "this is a Sentinel, not a Cluster node; use mode 'sentinel' (or 'redis+sentinel://host:port/<master name>')";
+  }
   if (/cluster support disabled/i.test(message)) {
     return `this server is no Cluster node; use mode 'standalone' instead of '${topology.mode}'`;
   }
@@ -84,11 +81,12 @@ function tlsAdvice(trouble: string): string {
   return `TLS failed (${trouble}); check 'tls' (its 'ca' and 'servername'; 'sentinel.tls' for the Sentinels) and that both sides use it ('rediss://') or neither`;
 }
 
-/** Looks at the addresses themselves for what ioredis does not tell. */
-async function findTlsFault({ topology, tls, sentinel }: ResolvedConnectionOptions): Promise<string | undefined> {
-  if (topology.mode === 'standalone') return diagnoseTls(topology, tls);
-  if (topology.mode === 'cluster') return diagnoseTls(topology.nodes[0]!, tls);
-  return diagnoseTls(topology.sentinels[0]!, sentinel.tls === false ? undefined : (sentinel.tls ?? tls));
+/** Looks at the first address itself for what ioredis does not tell. */
+function lookAt({ topology, tls, sentinel }: ResolvedConnectionOptions): Promise<Diagnosis> {
+  if (topology.mode === 'standalone') return diagnose({ host: topology.host, port: topology.port }, tls?.reveal());
+  if (topology.mode === 'cluster') return diagnose(topology.nodes[0]!, tls?.reveal());
+  const sentinelTls = sentinel.tls === false ? undefined : (sentinel.tls ?? tls);
+  return diagnose(topology.sentinels[0]!, sentinelTls?.reveal());
 }
 
 /**

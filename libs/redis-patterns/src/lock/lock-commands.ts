@@ -67,6 +67,7 @@ export class LockCommands {
     const reply = await this.context.connection.run<AcquireReply>({
       name: acquireScript.name,
       effect: acquireScript.effect,
+      key: keys.lock,
       wait: true,
       deadline: limits.deadline,
       signal: limits.signal,
@@ -95,6 +96,7 @@ export class LockCommands {
     const reply = await this.context.connection.run<OwnershipReply>({
       name: extendScript.name,
       effect: extendScript.effect,
+      key: keys.lock,
       wait: true,
       deadline,
       send: (client) => {

@@ -20,7 +20,8 @@ export function moduleProviders(connectionNames: ReadonlySet<string>): {
   const app: FactoryProvider<PatternsApp> = {
     provide: PatternsApp,
     inject: [OPTIONS],
-    useFactory: ({ raw, where }: GivenOptions) => new PatternsApp(resolveModuleOptions(raw, where), where),
+    useFactory: (given: GivenOptions) =>
+      new PatternsApp(resolveModuleOptions(given.reveal(), given.where), given.where),
   };
   const connections: FactoryProvider<RedisConnections> = {
     provide: RedisConnections,

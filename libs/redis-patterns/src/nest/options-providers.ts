@@ -10,9 +10,20 @@ import type {
 /** Token of what the application gave as options, and of the words that begin a message about them. */
 export const OPTIONS = Symbol.for('nestjs-redis-patterns:options');
 
-export interface GivenOptions {
-  readonly raw: RedisPatternsOptions;
-  readonly where: string;
+/** Passwords are in them, and Nest's container, which many things lead to, shows what it provides. */
+export class GivenOptions {
+  readonly #raw: RedisPatternsOptions;
+
+  constructor(
+    raw: RedisPatternsOptions,
+    readonly where: string,
+  ) {
+    this.#raw = raw;
+  }
+
+  reveal(): RedisPatternsOptions {
+    return this.#raw;
+  }
 }
 
 const WHERE = 'RedisPatternsModule.forRootAsync()';
@@ -49,7 +60,7 @@ function fromFactory(
       // A test may have put anything in the runtime's place.
       const configure = () => make(...args);
       const raw = await (runtime instanceof PatternsRuntime ? runtime.whileConfiguring(configure) : configure());
-      return { raw, where: WHERE };
+      return new GivenOptions(raw, WHERE);
     },
   };
 }

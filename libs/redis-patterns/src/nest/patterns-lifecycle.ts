@@ -23,18 +23,24 @@ import { TelemetryLogger } from './telemetry-logger.js';
 export class PatternsLifecycle implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
   readonly #logger: TelemetryLogger;
 
+  /** Private to the language: whoever prints this object would else print the whole application. */
+  readonly #modules: ModulesContainer;
+  readonly #moduleRef: ModuleRef;
+
   constructor(
     @Inject(PatternsApp) private readonly app: PatternsApp,
-    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
-    @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
+    @Inject(ModulesContainer) modules: ModulesContainer,
+    @Inject(ModuleRef) moduleRef: ModuleRef,
     @Inject(PatternsExplorer) private readonly explorer: PatternsExplorer,
   ) {
+    this.#moduleRef = moduleRef;
+    this.#modules = modules;
     this.#logger = new TelemetryLogger(app.telemetry.app);
   }
 
   async onModuleInit(): Promise<void> {
     this.#refuseSecondRegistration();
-    const used = usedPatterns(this.modules, this.explorer.list(), this.app.options.configured);
+    const used = usedPatterns(this.#modules, this.explorer.list(), this.app.options.configured);
     this.#refuseMissingConnections(used);
     this.#logger.start();
     try {
@@ -48,7 +54,7 @@ export class PatternsLifecycle implements OnModuleInit, BeforeApplicationShutdow
   /** Services end what they have begun (locks are released, readers drained) while their connections are still open. */
   async beforeApplicationShutdown(): Promise<void> {
     const services = patternParts.flatMap((part) => part.services);
-    await Promise.all(services.map(async ({ token }) => this.moduleRef.get<Closable>(token).close?.()));
+    await Promise.all(services.map(async ({ token }) => this.#moduleRef.get<Closable>(token).close?.()));
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -57,7 +63,7 @@ export class PatternsLifecycle implements OnModuleInit, BeforeApplicationShutdow
   }
 
   #refuseSecondRegistration(): void {
-    const registrations = [...this.modules.values()].filter((module) => module.providers.has(PatternsApp));
+    const registrations = [...this.#modules.values()].filter((module) => module.providers.has(PatternsApp));
     if (registrations.length < 2) return;
     throw new InvalidOptionsError('RedisPatternsModule', [
       {

@@ -1,6 +1,6 @@
 import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { moduleProviders } from './module-providers.js';
-import { OPTIONS, optionsProviders } from './options-providers.js';
+import { GivenOptions, OPTIONS, optionsProviders } from './options-providers.js';
 import {
   DEFAULT_CONNECTION,
   type RedisPatternsAsyncOptions,
@@ -29,7 +29,7 @@ export class RedisPatternsModule {
    */
   static forRoot({ isGlobal = true, ...options }: RedisPatternsOptions & { isGlobal?: boolean }): DynamicModule {
     const names = [DEFAULT_CONNECTION, ...Object.keys(options.connections ?? {})];
-    const source: Provider = { provide: OPTIONS, useValue: { raw: options, where: 'RedisPatternsModule.forRoot()' } };
+    const source: Provider = { provide: OPTIONS, useValue: new GivenOptions(options, 'RedisPatternsModule.forRoot()') };
     return assemble([source], names, isGlobal);
   }
 

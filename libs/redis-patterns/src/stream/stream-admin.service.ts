@@ -68,7 +68,7 @@ export class StreamAdmin {
   /** @returns `undefined` when the stream does not exist */
   async info(stream: StreamName): Promise<StreamInfo | undefined> {
     const key = this.#key(stream);
-    const reply = await this.#read('stream.info', (client) => client.xinfo('STREAM', key));
+    const reply = await this.#read('stream.info', key, (client) => client.xinfo('STREAM', key));
     if (reply === undefined) return undefined;
     const info = toRecord(reply);
     return {
@@ -82,7 +82,7 @@ export class StreamAdmin {
   /** @returns none when the stream does not exist */
   async groups(stream: StreamName): Promise<StreamGroupInfo[]> {
     const key = this.#key(stream);
-    const reply = await this.#read('stream.groups', (client) => client.xinfo('GROUPS', key));
+    const reply = await this.#read('stream.groups', key, (client) => client.xinfo('GROUPS', key));
     return ((reply ?? []) as unknown[]).map((item) => {
       const group = toRecord(item);
       return {
@@ -98,7 +98,7 @@ export class StreamAdmin {
   /** @returns `undefined` when the stream or the group does not exist */
   async pending(stream: StreamName, group: string): Promise<StreamPendingInfo | undefined> {
     const key = this.#key(stream);
-    const reply = await this.#read('stream.pending', (client) => client.xpending(key, group));
+    const reply = await this.#read('stream.pending', key, (client) => client.xpending(key, group));
     if (reply === undefined) return undefined;
     const [count, lowestId, highestId, consumers] = reply as [
       number,
@@ -119,7 +119,7 @@ export class StreamAdmin {
     const { deadLetters } = groupKeys(this.context.keys, streamNameOf(stream), group);
     return {
       list: async ({ limit = 100 } = {}) => {
-        const found = await this.#read('stream.dead-letters', (client) =>
+        const found = await this.#read('stream.dead-letters', deadLetters, (client) =>
           client.xrevrange(deadLetters, '+', '-', 'COUNT', limit),
         );
         return ((found ?? []) as [string, string[]][]).map(([id, fields]) => toDeadLetter(id, fields));
@@ -132,9 +132,9 @@ export class StreamAdmin {
   }
 
   /** @returns `undefined` when what it asks for does not exist */
-  async #read(name: string, send: (client: RedisClient) => Promise<unknown>): Promise<unknown> {
+  async #read(name: string, key: string, send: (client: RedisClient) => Promise<unknown>): Promise<unknown> {
     try {
-      return await this.context.connection.run({ name, effect: 'read', send });
+      return await this.context.connection.run({ name, effect: 'read', key, send });
     } catch (error) {
       const missing = error instanceof RedisCommandError && /NOGROUP|no such key/.test(error.message);
       if (missing) return undefined;

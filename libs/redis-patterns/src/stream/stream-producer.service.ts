@@ -120,6 +120,7 @@ export class StreamProducer {
       const id = await this.context.connection.run({
         name: 'stream.publish',
         effect: 'once',
+        key: target.key,
         wait: true,
         send: (client) => client.xadd(target.key, 'MAXLEN', '~', target.maxLen, '*', ...fields),
       });

@@ -33,10 +33,15 @@ export class PatternsExplorer implements OnModuleInit {
   readonly #logger = new Logger('RedisPatternsModule');
   #methods: readonly DecoratedMethod[] = [];
 
+  /** Private to the language: whoever prints this object would else print the whole application. */
+  readonly #modules: ModulesContainer;
+
   constructor(
-    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(ModulesContainer) modules: ModulesContainer,
     @Inject(PATTERNS_RUNTIME) private readonly runtime: PatternsRuntime,
-  ) {}
+  ) {
+    this.#modules = modules;
+  }
 
   /** The application's decorated methods, once it has started; overridden ones too. */
   list(): readonly DecoratedMethod[] {
@@ -47,7 +52,7 @@ export class PatternsExplorer implements OnModuleInit {
   onModuleInit(): void {
     const methods: DecoratedMethod[] = [];
     const failures: InvalidOptionsError[] = [];
-    for (const module of this.modules.values()) {
+    for (const module of this.#modules.values()) {
       const bound = this.runtime instanceof PatternsRuntime && isVisible(PATTERNS_RUNTIME, module);
       for (const [prototype, objects] of decoratedClasses(module)) {
         if (bound) objects.forEach((object) => this.#bindObject(object));

@@ -12,10 +12,15 @@ type Methods = Record<string, () => unknown>;
 /** Checks, when the application starts, what `@RateLimit` and `@SkipRateLimit` say on classes and handlers. */
 @Injectable()
 export class RateLimitExplorer implements OnModuleInit {
+  /** Private to the language: whoever prints this object would else print the whole application. */
+  readonly #modules: ModulesContainer;
+
   constructor(
-    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(ModulesContainer) modules: ModulesContainer,
     @Inject(RateLimitService) private readonly service: RateLimitService,
-  ) {}
+  ) {
+    this.#modules = modules;
+  }
 
   /** @throws InvalidOptionsError naming the class or method */
   onModuleInit(): void {
@@ -29,7 +34,7 @@ export class RateLimitExplorer implements OnModuleInit {
 
   #classes(): Set<Class> {
     const found = new Set<Class>();
-    for (const module of this.modules.values()) {
+    for (const module of this.#modules.values()) {
       for (const { metatype, inject } of [...module.controllers.values(), ...module.providers.values()]) {
         if (!inject && typeof metatype === 'function' && metatype.prototype) found.add(metatype as unknown as Class);
       }

@@ -15,12 +15,15 @@ import { runAfter, runBefore } from './lifecycle-hooks.js';
 @Injectable()
 export class StreamExplorer implements OnModuleInit {
   readonly #handlers: HandlerFactory;
+  /** Private to the language: whoever prints this object would else print the whole application. */
+  readonly #modules: ModulesContainer;
 
   constructor(
-    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(ModulesContainer) modules: ModulesContainer,
     @Inject(ExternalContextCreator) contexts: ExternalContextCreator,
     @Inject(StreamRuntime) private readonly runtime: StreamRuntime,
   ) {
+    this.#modules = modules;
     this.#handlers = new HandlerFactory(contexts);
   }
 
@@ -28,7 +31,7 @@ export class StreamExplorer implements OnModuleInit {
   onModuleInit(): void {
     // A test may have put anything in its place; then nothing is consumed.
     if (!(this.runtime instanceof StreamRuntime)) return;
-    const registered = findConsumerHosts(this.modules).map((host) => ({ host, readers: this.#register(host) }));
+    const registered = findConsumerHosts(this.#modules).map((host) => ({ host, readers: this.#register(host) }));
     this.runtime.check();
     const hostsLeft = new Map<string, number>();
     for (const { readers } of registered) {

@@ -63,6 +63,7 @@ export class Claims {
       const page = (await context.connection.run({
         name: 'stream.pending',
         effect: 'read',
+        key: keys.stream,
         wait: true,
         send: (client) => client.xpending(keys.stream, group, start, '+', PAGE, consumer),
       })) as [id: string, ...unknown[]][];

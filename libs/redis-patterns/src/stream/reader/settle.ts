@@ -97,6 +97,7 @@ export class Acks {
     await context.connection.run({
       name: 'stream.ack',
       effect: 'idempotent',
+      key: keys.stream,
       send: (client) => client.xack(keys.stream, group, ...ids),
     });
     this.#confirm(entries);
