@@ -2,16 +2,17 @@
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { cache } from './areas/cache.mjs';
+import { connections } from './areas/connections.mjs';
 import { lock } from './areas/lock.mjs';
 import { rateLimit } from './areas/rate-limit.mjs';
 import { stream } from './areas/stream.mjs';
 import { commandCounter } from './lib/commands.mjs';
 import { measureScenario } from './lib/measure.mjs';
-import { printTable } from './lib/table.mjs';
+import { printTables } from './lib/table.mjs';
 
-const AREAS = { cache, 'rate-limit': rateLimit, lock, stream };
-const FULL = { callers: [1, 16, 64], rounds: 5, sliceMs: 160, warmUpMs: 100 };
-const QUICK = { callers: [1, 16, 64], rounds: 2, sliceMs: 60, warmUpMs: 40 };
+const AREAS = { connections, cache, 'rate-limit': rateLimit, lock, stream };
+const FULL = { callers: [1, 16, 64], rounds: 5, sliceMs: 160, warmUpMs: 100, quick: false };
+const QUICK = { callers: [1, 16, 64], rounds: 2, sliceMs: 60, warmUpMs: 40, quick: true };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -24,15 +25,19 @@ if (unknown.length > 0) {
 }
 const url = process.env.BENCH_REDIS_URL ?? 'redis://127.0.0.1:6379';
 const admin = new Redis(url);
+const plan = values.quick ? QUICK : FULL;
 const rows = [];
 for (const name of positionals.length > 0 ? positionals : Object.keys(AREAS)) {
   const { scenarios, close } = await AREAS[name](url);
   for (const scenario of scenarios) {
     process.stderr.write(`[bench] ${name}: ${scenario.name}\n`);
-    rows.push(...(await measureScenario(name, scenario, values.quick ? QUICK : FULL, commandCounter(admin))));
+    if (scenario.measure) {
+      const measured = await scenario.measure(plan);
+      rows.push(...measured.map((row) => ({ area: name, scenario: scenario.name, ...row })));
+    } else rows.push(...(await measureScenario(name, scenario, plan, commandCounter(admin))));
   }
   await close();
 }
 admin.disconnect();
 if (values.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
-else printTable(rows);
+else printTables(rows);

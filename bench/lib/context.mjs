@@ -4,10 +4,14 @@ import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
 import { RedisPatternsModule } from 'nestjs-redis-patterns';
 
-/** @param {string} url @param {object} [options] more options of the module */
-export async function openApplication(url, options = {}) {
+/**
+ * @param {string} url
+ * @param {object} [options] more options of the module
+ * @param {import('@nestjs/common').LogLevel[]} [logger] what it may print
+ */
+export async function openApplication(url, options = {}, logger = ['error', 'warn']) {
   const module = RedisPatternsModule.forRoot({ namespace: 'bench', connection: url, ...options });
-  return NestFactory.createApplicationContext(module, { logger: ['error', 'warn'] });
+  return NestFactory.createApplicationContext(module, { logger });
 }
 
 /** Defaults of ioredis. @param {string} url @param {import('ioredis').RedisOptions} [options] */

@@ -7,7 +7,7 @@ import { performance } from 'node:perf_hooks';
  *   setup?: () => Promise<void>, teardown?: () => Promise<void> }} Arm one way to do the work; `slice` measures by itself,
  *   between `prepare` and `clear`, which are not measured; `clear` and `teardown` throw when the work was not done
  * @typedef {{ ops: number, ms: number, latencies: number[], cpuMicros: number }} Slice
- * @typedef {{ callers: readonly number[], rounds: number, sliceMs: number, warmUpMs: number }} Plan
+ * @typedef {{ callers: readonly number[], rounds: number, sliceMs: number, warmUpMs: number, quick: boolean }} Plan
  */
 
 /**
