@@ -50,7 +50,8 @@ export async function commonLines(runtime, { dir, port }, appRules = ['~*', '&*'
   }
   if (runtime.users) {
     const { admin, app } = runtime.users;
-    lines.push('user default off', `user ${admin.username} on >${admin.password} ~* &* +@all`);
+    // Off, but with its rules: Redis checks them when it loads transactions from an append-only file.
+    lines.push('user default off ~* &* +@all', `user ${admin.username} on >${admin.password} ~* &* +@all`);
     lines.push(`user ${app.username} on >${app.password} ${appRules.join(' ')}`);
   }
   return lines;
