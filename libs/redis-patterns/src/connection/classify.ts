@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type { FailureOutcome, UnavailableCode } from './connection.errors.js';
 
 /** What an ioredis error means for the caller. */
@@ -28,7 +29,7 @@ const INSIDE_SCRIPT = /script: [0-9a-f]+, on @user_script/;
  * `AbortError`) for the same reply.
  */
 export function classify(error: unknown): Failure {
-  const message = error instanceof Error ? error.message : String(error);
+  const { message } = toError(error);
   if (NOT_SENT.test(message)) {
     return { outcome: 'not-sent', code: 'ERR_REDIS_NOT_READY', passing: true, text: 'the connection is not ready' };
   }
@@ -76,9 +77,14 @@ export function redact(message: string): string {
  * value in clear.
  */
 export function safeCause(error: unknown): Error {
-  const original = error instanceof Error ? error : new Error(String(error));
+  const original = toError(error);
   const copy = new Error(redact(original.message));
   copy.name = original.name;
   if ('code' in original && typeof original.code === 'string') Object.assign(copy, { code: original.code });
   return copy;
+}
+
+/** An error of Node's core is no `instanceof Error` where code runs in a context of its own, as under test runners. */
+function toError(error: unknown): Error {
+  return types.isNativeError(error) || error instanceof Error ? error : new Error(String(error));
 }

@@ -21,37 +21,49 @@ export interface Diagnosis {
 
 /**
  * Finds out what ioredis does not say of a server that it does not get ready with: whether one of the two speaks TLS and
- * the other does not, which certificate is at fault, whether the server is loading. It looks once, with a socket of its own.
+ * the other does not, which certificate is at fault, whether the server is loading. It looks once, with sockets of its own.
+ * What it calls a fault of TLS it has seen: a server that hangs, or a proxy without a backend, looks much the same.
  */
 export async function diagnose(address: HostPort, tls: TlsOptions | undefined): Promise<Diagnosis> {
-  const end = await greet(() =>
-    tls === undefined ? createConnection({ ...address }) : connectTls({ ...address, ...tls }),
-  );
-  if (typeof end !== 'string') return isTlsFault(end) ? { tls: end.message } : { trouble: end.message };
-  if (end === 'dropped') {
-    // A server that waits for a handshake drops whoever begins with anything else, without a word.
-    return tls === undefined ? { tls: 'the server seems to speak TLS only' } : {};
+  const plain = () => createConnection({ ...address });
+  if (tls === undefined) {
+    const { line, error } = await greet(plain);
+    if (line !== undefined) return line.startsWith('-LOADING') ? { trouble: line.slice(1) } : {};
+    const { secure } = await greet(() => connectTls({ ...address, rejectUnauthorized: false }));
+    if (secure) return { tls: 'the server speaks TLS only' };
+    return error === undefined ? {} : { trouble: error.message };
   }
+  const { line, secure, error } = await greet(() => connectTls({ ...address, ...tls }));
+  if (error !== undefined && isTlsFault(error)) return { tls: error.message };
+  if (line?.startsWith('-LOADING')) return { trouble: line.slice(1) };
   // Redis takes a TLS greeting for the beginning of a command, and waits for the rest.
-  if (end === 'silent') return tls === undefined ? {} : { tls: 'the server seems not to speak TLS' };
-  return end.startsWith('-LOADING') ? { trouble: end.slice(1) } : {};
+  if (!secure && (await greet(plain)).line !== undefined) return { tls: 'the server does not speak TLS' };
+  return error === undefined ? {} : { trouble: error.message };
 }
 
-/** Opens a socket, says PING and tells what came of it: the first line of an answer, or how it ended. */
-function greet(open: () => Socket): Promise<string | Error> {
+interface Greeting {
+  /** First line of the answer. */
+  readonly line?: string;
+  /** Whether a TLS handshake succeeded. */
+  readonly secure: boolean;
+  readonly error?: Error;
+}
+
+/** Opens a socket, says PING and tells what came of it. */
+function greet(open: () => Socket): Promise<Greeting> {
   return new Promise((resolve) => {
     const socket = open();
-    let connected = false;
-    const end = (how: string | Error): void => {
+    let secure = false;
+    const end = (how: Omit<Greeting, 'secure'> = {}): void => {
       clearTimeout(timer);
       socket.destroy();
-      resolve(how);
+      resolve({ ...how, secure });
     };
-    const timer = setTimeout(() => end(connected ? 'silent' : new Error('no answer')), TIMEOUT).unref();
-    socket.on('connect', () => (connected = true));
-    socket.on('error', (error) => end(error));
-    socket.on('data', (data) => end(data.toString().split('\r\n')[0]!));
-    socket.on('close', () => end(connected ? 'dropped' : new Error('no answer')));
+    const timer = setTimeout(end, TIMEOUT).unref();
+    socket.on('secureConnect', () => (secure = true));
+    socket.on('error', (error) => end({ error }));
+    socket.on('data', (data) => end({ line: data.toString().split('\r\n')[0]! }));
+    socket.on('close', () => end());
     socket.write('PING\r\n');
   });
 }

@@ -113,8 +113,8 @@ export function serverFault({ version, mode, role }: ServerInfo, topology: Topol
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/i;
 
 /** Passwords and values go in clear to another machine, and nobody has said that this is meant. */
-export function plainTextWarning({ topology, tls, plainText }: ResolvedConnectionOptions): string | undefined {
-  if (tls !== undefined || plainText) return undefined;
+export function plainTextWarning({ topology, tls, plainText, ioredis }: ResolvedConnectionOptions): string | undefined {
+  if (tls !== undefined || plainText || ioredis?.path !== undefined) return undefined;
   if (hostsOf(topology).every((host) => LOOPBACK.test(host))) return undefined;
   return "sends passwords and values in clear to another host; use 'rediss://' (or 'tls: true'), or say 'tls: false' where the network is trusted";
 }
