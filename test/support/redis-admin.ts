@@ -3,7 +3,11 @@ import type { PlainConnection, PlainSecurity } from '../../scripts/servers/index
 
 /** A raw client for assertions: what is in Redis is looked at without the library. */
 export class RedisAdmin {
-  private constructor(readonly client: Redis | Cluster) {}
+  private constructor(
+    readonly client: Redis | Cluster,
+    /** What it was connected with. */
+    readonly connection: PlainConnection,
+  ) {}
 
   /** Connects with ordinary ioredis defaults (it rides over failovers by waiting). */
   static async connect(connection: PlainConnection, options: RedisOptions & ClusterOptions = {}): Promise<RedisAdmin> {
@@ -11,7 +15,7 @@ export class RedisAdmin {
     // Without a listener ioredis prints each failed attempt; specs that break servers expect those.
     client.on('error', () => {});
     await client.connect();
-    return new RedisAdmin(client);
+    return new RedisAdmin(client, connection);
   }
 
   /** The masters, each with a client of its own: for commands that concern one server. */

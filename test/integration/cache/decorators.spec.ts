@@ -162,7 +162,7 @@ async function closeAll(): Promise<void> {
   await Promise.all(running.splice(0).map((app) => app.close()));
 }
 
-describeOnEachTopology('decorators of the cache', (topology) => {
+describeOnEachTopology('decorators of the cache', { user: 'cache' }, (topology) => {
   let app: INestApplication;
   let products: Products;
   let cache: CacheService;
@@ -327,7 +327,7 @@ describe('decorators of the cache while Redis is frozen', () => {
   let own: Topology;
 
   beforeAll(async () => {
-    own = await startOwn('standalone');
+    own = await startOwn('standalone', { user: 'cache' });
   });
   afterAll(() => own?.stop());
   afterEach(async () => {

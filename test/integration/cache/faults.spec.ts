@@ -15,7 +15,7 @@ describe('the cache while Redis fails', () => {
   let cache: TestCache['cache'];
 
   beforeAll(async () => {
-    own = await startOwn('standalone');
+    own = await startOwn('standalone', { user: 'cache' });
   });
   afterAll(() => own?.stop());
   beforeEach(async () => {
@@ -112,7 +112,7 @@ describe('the cache while Redis fails', () => {
         // What this connection has sent before has then been run.
         await eventually(async () => expect(await freezing.cache.set('other', 1)).toBe(true));
         const lease = `${namespace}:cache~lease:{${namespace}:cache:e}`;
-        await eventually(async () => expect(await opened.engine.connection.client.exists(lease)).toBe(0));
+        await eventually(async () => expect(await server().command('EXISTS', lease)).toBe(0));
       } finally {
         await freezing.close();
       }
@@ -187,8 +187,7 @@ describe('the cache while Redis fails', () => {
   });
 
   it('loads, but stores nothing and keeps nobody waiting, when Redis is out of memory', async () => {
-    const { client } = opened.engine.connection;
-    await client.call('CONFIG', 'SET', 'maxmemory', '1');
+    await server().command('CONFIG', 'SET', 'maxmemory', '1');
     try {
       expect(await cache.getOrSet('m', async () => 'loaded')).toBe('loaded');
       const { ms } = await timed(() => cache.getOrSet('m', async () => 'loaded'));
@@ -196,7 +195,7 @@ describe('the cache while Redis fails', () => {
       await expect(cache.set('m', 1)).rejects.toMatchObject({ reply: 'OOM' });
       expect(await cache.evict('m')).toBe(false);
     } finally {
-      await client.call('CONFIG', 'SET', 'maxmemory', '0');
+      await server().command('CONFIG', 'SET', 'maxmemory', '0');
     }
   });
 
@@ -204,14 +203,14 @@ describe('the cache while Redis fails', () => {
     const errors: unknown[] = [];
     const listen = (message: unknown) => errors.push(message);
     subscribe(telemetryChannel('error'), listen);
-    const { client } = opened.engine.connection;
+    const { username } = own.users!.app;
     try {
-      await client.call('ACL', 'SETUSER', 'default', '-del');
+      await server().command('ACL', 'SETUSER', username, '-del');
       await expect(cache.evict('r')).rejects.toMatchObject({ code: 'ERR_REDIS_COMMAND' });
       await eventually(() => errors.length > 0);
       expect(errors).toEqual([expect.objectContaining({ code: 'ERR_CACHE_INVALIDATION', pattern: 'Cache' })]);
     } finally {
-      await client.call('ACL', 'SETUSER', 'default', '+del');
+      await server().command('ACL', 'SETUSER', username, '+del');
       unsubscribe(telemetryChannel('error'), listen);
     }
     expect(await cache.getOrSet('r', async () => 1)).toBe(1);

@@ -3,7 +3,7 @@ import { eventually } from '../../support/eventually.js';
 import { describeOnEachTopology } from '../../support/topologies.js';
 import { GatedFactory, openCache, type TestCache } from './test-cache.js';
 
-describeOnEachTopology('loads', (topology) => {
+describeOnEachTopology('loads', { user: 'cache' }, (topology) => {
   // Two engines with connections of their own stand for two processes.
   let here: TestCache;
   let there: TestCache;

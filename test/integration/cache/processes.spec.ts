@@ -6,15 +6,16 @@ import { openCache, type TestCache } from './test-cache.js';
 
 const LEASE = 900;
 
-describeOnEachTopology('the cache of several processes', (topology) => {
+describeOnEachTopology('the cache of several processes', { user: 'cache' }, (topology) => {
   let here: TestCache;
   let programs: Program[];
 
   beforeAll(async () => {
     here = await openCache(topology);
-    const { connection, namespace } = topology;
+    const { connection, namespace, admin } = topology;
     const file = new URL('./programs/loader.ts', import.meta.url);
-    programs = [1, 2, 3].map(() => startProgram(file, { data: { connection, namespace, lease: LEASE } }));
+    const data = { connection, namespace, admin: admin.connection, lease: LEASE };
+    programs = [1, 2, 3].map(() => startProgram(file, { data }));
     await Promise.all(programs.map((program) => program.next('ready')));
   });
   afterAll(async () => {

@@ -28,7 +28,7 @@ async function pause(): Promise<void> {
   for (let left = Math.floor(Math.random() * 12); left > 0; left--) await turn();
 }
 
-describeOnEachTopology('no resurrection', (topology) => {
+describeOnEachTopology('no resurrection', { user: 'cache' }, (topology) => {
   let processes: TestCache[];
 
   beforeAll(async () => {

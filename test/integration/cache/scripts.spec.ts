@@ -12,7 +12,7 @@ import { runScript } from '../../../libs/redis-patterns/src/scripting/index.js';
 import { openEngine, type OpenEngine } from '../../support/engine.js';
 import { describeOnEachTopology } from '../../support/topologies.js';
 
-describeOnEachTopology('scripts of the cache', (topology) => {
+describeOnEachTopology('scripts of the cache', { user: 'cache' }, (topology) => {
   let engine: OpenEngine;
   let number = 0;
   let entryKey: string;

@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.js';
 import { describeOnEachTopology } from '../../support/topologies.js';
 import { openCache, type TestCache } from './test-cache.js';
 
-describeOnEachTopology('values in the cache', (topology) => {
+describeOnEachTopology('values in the cache', { user: 'cache' }, (topology) => {
   let opened: TestCache;
   let cache: TestCache['cache'];
   let names = 0;

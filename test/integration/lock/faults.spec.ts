@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockLostError, LockUnavailableError } from 'nestjs-redis-patterns';
 import { eventually } from '../../support/eventually.js';
-import { RedisAdmin } from '../../support/redis-admin.js';
-import { startOwn, type Mode, type Topology } from '../../support/topologies.js';
+import type { RedisAdmin } from '../../support/redis-admin.js';
+import { connectAdmin, startOwn, type Mode, type Topology } from '../../support/topologies.js';
 import { openLocksBehindProxy, type CleanUps } from './behind-proxy.js';
 import { openLocks, type OpenLocks } from './test-locks.js';
 
@@ -12,9 +12,9 @@ afterEach(async () => {
 });
 
 async function start(mode: Mode = 'standalone'): Promise<{ topology: Topology; open: OpenLocks; admin: RedisAdmin }> {
-  const topology = await startOwn(mode);
+  const topology = await startOwn(mode, { user: 'lock' });
   cleanUps.push(() => topology.stop());
-  const admin = await RedisAdmin.connect(topology.connection);
+  const admin = await connectAdmin(topology);
   cleanUps.push(() => admin.close());
   const open = await openLocks({ connection: topology.connection, namespace: 'shop' });
   cleanUps.push(() => open.close());

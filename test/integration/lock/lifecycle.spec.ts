@@ -20,7 +20,7 @@ function gate(): { opened: Promise<void>; open: () => void } {
 
 const caught = (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error);
 
-describeOn('standalone', 'locks and the code that holds them', (topology) => {
+describeOn('standalone', 'locks and the code that holds them', { user: 'lock' }, (topology) => {
   let open: OpenLocks;
   beforeAll(async () => {
     open = await openLocks(topology);
@@ -129,7 +129,7 @@ describeOn('standalone', 'locks and the code that holds them', (topology) => {
   });
 });
 
-describeOn('standalone', 'the shutdown of locks', (topology) => {
+describeOn('standalone', 'the shutdown of locks', { user: 'lock' }, (topology) => {
   const start = async (options: object = {}): Promise<OpenLocks> => {
     const open = await openLocks(topology, options);
     cleanUps.push(() => open.close());

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { LockLostError, LockReentryError, LockTimeoutError, type LockHandle } from 'nestjs-redis-patterns';
 import { eventually } from '../../support/eventually.js';
-import { describeOnEachTopology } from '../../support/topologies.js';
+import { describeOn, describeOnEachTopology } from '../../support/topologies.js';
 import { openLocks, type OpenLocks } from './test-locks.js';
 
-describeOnEachTopology('locks', (topology) => {
+describeOnEachTopology('locks', { user: 'lock' }, (topology) => {
   let open: OpenLocks;
   beforeAll(async () => {
     open = await openLocks(topology);
@@ -171,10 +171,9 @@ describeOnEachTopology('locks', (topology) => {
   });
 });
 
-describe('many locks', () => {
+describeOn('standalone', 'many locks', { user: 'lock' }, (topology) => {
   it('leave nothing behind in the process', async () => {
-    const { sharedTopology, uniqueNamespace } = await import('../../support/topologies.js');
-    const open = await openLocks({ ...sharedTopology('standalone'), namespace: uniqueNamespace() });
+    const open = await openLocks(topology);
     for (let batch = 0; batch < 100; batch++) {
       await Promise.all(
         Array.from({ length: 100 }, (_, i) => open.locks.using(['key', batch, i], {}, () => undefined)),

@@ -7,10 +7,10 @@ afterEach(async () => {
   await Promise.all(programs.splice(0).map((program) => program.kill()));
 });
 
-describeOnEachTopology('locks of several processes', (topology) => {
+describeOnEachTopology('locks of several processes', { user: 'lock' }, (topology) => {
   const start = async (count: number, sections = 0): Promise<Program[]> => {
-    const { connection, namespace } = topology;
-    const data = { connection, namespace, sections };
+    const { connection, namespace, admin } = topology;
+    const data = { connection, namespace, admin: admin.connection, sections };
     const started = Array.from({ length: count }, () =>
       startProgram(new URL('./programs/worker.ts', import.meta.url), { data }),
     );

@@ -69,7 +69,7 @@ class StockController {
   }
 }
 
-describeOnEachTopology('@WithLock', (topology) => {
+describeOnEachTopology('@WithLock', { user: 'lock' }, (topology) => {
   let app: INestApplication<Server>;
   let stock: Stock;
   let locks: LockService;

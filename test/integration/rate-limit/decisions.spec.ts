@@ -7,7 +7,7 @@ import { openLimits, wait, type TestLimits } from './test-limits.js';
 
 const ALGORITHMS = ['fixed-window', 'sliding-window'] as const;
 
-describeOnEachTopology('rate limit decisions', (topology) => {
+describeOnEachTopology('rate limit decisions', { user: 'rateLimit' }, (topology) => {
   let here: TestLimits;
   let there: TestLimits;
   let limits: RateLimitService;

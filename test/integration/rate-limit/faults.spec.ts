@@ -4,7 +4,14 @@ import { RedisUnavailableError } from '../../../libs/redis-patterns/src/connecti
 import { RateLimitUnavailableError, type RateLimitOptions } from '../../../libs/redis-patterns/src/rate-limit/index.js';
 import { telemetryChannel } from '../../../libs/redis-patterns/src/telemetry/index.js';
 import { eventually } from '../../support/eventually.js';
-import { startOwn, startProxy, uniqueNamespace, type Mode, type Topology } from '../../support/topologies.js';
+import {
+  connectAdmin,
+  startOwn,
+  startProxy,
+  uniqueNamespace,
+  type Mode,
+  type Topology,
+} from '../../support/topologies.js';
 import { openLimits, type TestLimits } from './test-limits.js';
 
 const DEADLINE = 100;
@@ -28,7 +35,7 @@ describe.each<Mode>(['standalone', 'sentinel', 'cluster'])('rate limits while %s
   let masters: Topology['nodes'];
 
   beforeAll(async () => {
-    own = await startOwn(mode);
+    own = await startOwn(mode, { user: 'rateLimit' });
   });
   afterAll(() => own?.stop());
   beforeEach(async () => {
@@ -94,7 +101,7 @@ describe.each<Mode>(['standalone', 'sentinel', 'cluster'])('rate limits while %s
 
 describe('rate limits without a server', () => {
   it('are decided at once when it is killed, and no call hangs', async () => {
-    const own = await startOwn('standalone');
+    const own = await startOwn('standalone', { user: 'rateLimit' });
     const place = { connection: own.connection, namespace: uniqueNamespace() };
     const opened = await openLimits(place, { policies: POLICIES, deadline: DEADLINE }, { closeTimeout: 50 });
     try {
@@ -114,10 +121,11 @@ describe('rate limits without a server', () => {
   });
 
   it('are not above a limit when it is full: refused writes charge nothing', async () => {
-    const own = await startOwn('standalone');
+    const own = await startOwn('standalone', { user: 'rateLimit' });
     const place = { connection: own.connection, namespace: uniqueNamespace() };
     const opened = await openLimits(place, { policies: POLICIES });
-    const { client } = opened.engine.connection;
+    const admin = await connectAdmin(own);
+    const { client } = admin;
     try {
       await client.config('SET', 'maxmemory', '1');
       await expect(opened.limits.consume(['open', 'local'], 'a')).resolves.toMatchObject({
@@ -129,6 +137,7 @@ describe('rate limits without a server', () => {
       expect(await client.keys('*')).toEqual([]);
       expect(await opened.limits.consume('open', 'a')).toMatchObject({ source: 'redis', remaining: 9 });
     } finally {
+      admin.close();
       await opened.close();
       await own.stop();
     }
@@ -137,9 +146,9 @@ describe('rate limits without a server', () => {
 
 describe('rate limits over a bad network', () => {
   it('charge a call once at most when its reply is lost', async () => {
-    const own = await startOwn('standalone');
+    const own = await startOwn('standalone', { user: 'rateLimit' });
     const proxy = await startProxy(own.nodes[0]!);
-    const connection = { mode: 'standalone' as const, host: proxy.host, port: proxy.port };
+    const connection = { mode: 'standalone' as const, host: proxy.host, port: proxy.port, ...own.users?.app };
     const namespace = uniqueNamespace();
     const through = await openLimits(
       { connection, namespace },

@@ -7,7 +7,7 @@ import { mostInAnyWindow } from './test-limits.js';
 const WINDOW = 300;
 const LIMIT = 20;
 
-describeOnEachTopology('rate limits of several processes', (topology) => {
+describeOnEachTopology('rate limits of several processes', { user: 'rateLimit' }, (topology) => {
   let programs: Program[];
 
   beforeAll(async () => {

@@ -157,7 +157,7 @@ class OwnFilter implements ExceptionFilter {
   }
 }
 
-describeOnEachTopology('@RateLimit over HTTP', (topology) => {
+describeOnEachTopology('@RateLimit over HTTP', { user: 'rateLimit' }, (topology) => {
   let app: NestExpressApplication;
   let clients = 0;
   const policies: RateLimitOptions['policies'] = {

@@ -9,14 +9,14 @@ import {
   type StreamContext,
 } from '../../../libs/redis-patterns/src/stream/index.js';
 import { eventually } from '../../support/eventually.js';
-import { describeOnEachTopology, uniqueNamespace } from '../../support/topologies.js';
+import { describeOnEachTopology } from '../../support/topologies.js';
 import { gate, openStreams, QUICK, range, sorted, type TestStreams } from './test-streams.js';
 
-describeOnEachTopology('streams', (topology) => {
+describeOnEachTopology('streams', { user: 'stream' }, (topology) => {
   let streams: TestStreams;
 
   beforeEach(async () => {
-    streams = await openStreams(topology.connection, uniqueNamespace());
+    streams = await openStreams(topology.connection, await topology.newNamespace());
   });
 
   afterEach(() => streams.close());

@@ -27,7 +27,7 @@ import {
 import { NestFactory, Reflector, REQUEST } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { EMPTY, tap, type Observable } from 'rxjs';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { InvalidOptionsError } from '../../../libs/redis-patterns/src/core/errors.js';
 import { RedisPatternsModule } from '../../../libs/redis-patterns/src/nest/redis-patterns.module.js';
 import type { RedisPatternsOptions } from '../../../libs/redis-patterns/src/nest/redis-patterns.options.js';
@@ -44,7 +44,12 @@ import {
   StreamConsumer,
 } from '../../../libs/redis-patterns/src/stream/nest/index.js';
 import { eventually } from '../../support/eventually.js';
-import { describeOnEachTopology, sharedTopology, uniqueNamespace } from '../../support/topologies.js';
+import {
+  describeOn,
+  describeOnEachTopology,
+  type PlainConnection,
+  type SharedTopology,
+} from '../../support/topologies.js';
 import { gate, QUICK } from './test-streams.js';
 
 const orders = { stream: 'orders', group: 'g', ...QUICK } as const;
@@ -59,15 +64,16 @@ afterEach(async () => {
   app = undefined;
 });
 
+/** Where the applications of a test connect to. */
+let place: { connection: PlainConnection; namespace: string };
+function bootOn(topology: SharedTopology): void {
+  beforeEach(async () => {
+    place = { connection: topology.connection, namespace: await topology.newNamespace() };
+  });
+}
+
 function rootOf(parts: ModuleMetadata, options: Partial<RedisPatternsOptions> = {}): ModuleMetadata {
-  const { connection } = sharedTopology('standalone');
-  return {
-    ...parts,
-    imports: [
-      RedisPatternsModule.forRoot({ namespace: uniqueNamespace(), connection, ...options }),
-      ...(parts.imports ?? []),
-    ],
-  };
+  return { ...parts, imports: [RedisPatternsModule.forRoot({ ...place, ...options }), ...(parts.imports ?? [])] };
 }
 
 async function boot(parts: ModuleMetadata, options: Partial<RedisPatternsOptions> = {}): Promise<TestingModule> {
@@ -86,7 +92,9 @@ async function bootFailure(providers: Type[], options: Partial<RedisPatternsOpti
 const publish = (payload: unknown, options = {}) => app!.get(StreamProducer).publish('orders', payload, options);
 const pendingCount = async () => (await app!.get(StreamAdmin).pending('orders', 'g'))?.count;
 
-describeOnEachTopology('@StreamConsumer', (topology) => {
+describeOnEachTopology('@StreamConsumer', { user: 'stream' }, (topology) => {
+  bootOn(topology);
+
   it('has a method handle messages until the application closes', async () => {
     @Injectable()
     class Billing {
@@ -96,8 +104,7 @@ describeOnEachTopology('@StreamConsumer', (topology) => {
         this.seen.push([body, ctx.type]);
       }
     }
-    const { connection, namespace } = topology;
-    await boot({ providers: [Billing] }, { connection, namespace });
+    await boot({ providers: [Billing] });
     await publish({ id: 1 }, { type: 'placed' });
     await eventually(() => expect(app!.get(Billing).seen).toEqual([[{ id: 1 }, 'placed']]));
     await eventually(async () => expect(await pendingCount()).toBe(0));
@@ -105,12 +112,14 @@ describeOnEachTopology('@StreamConsumer', (topology) => {
     expect(runtime.state).toBe('running');
     await app!.close();
     expect(runtime.state).toBe('stopped');
-    const groups = (await topology.admin.client.xinfo('GROUPS', `${namespace}:stream:orders`)) as unknown[][];
+    const groups = (await topology.admin.client.xinfo('GROUPS', `${place.namespace}:stream:orders`)) as unknown[][];
     expect(groups[0]!.slice(2, 6)).toEqual(['consumers', 0, 'pending', 0]);
   });
 });
 
-describe('@StreamConsumer and Nest', () => {
+describeOn('standalone', '@StreamConsumer and Nest', { user: 'stream' }, (topology) => {
+  bootOn(topology);
+
   it('applies guards, pipes, interceptors, filters and parameter decorators, written above and below', async () => {
     const trail: string[] = [];
     class Guard implements CanActivate {
@@ -355,7 +364,7 @@ describe('@StreamConsumer and Nest', () => {
 
   it('serves two applications of one process as two consumers', async () => {
     const seen: string[] = [];
-    const make = async (name: string, namespace: string) => {
+    const make = async (name: string) => {
       @Injectable()
       class Billing {
         @StreamConsumer({ ...orders, concurrency: 1, prefetch: 0 })
@@ -363,12 +372,11 @@ describe('@StreamConsumer and Nest', () => {
           seen.push(`${name} ${ctx.consumer}`);
         }
       }
-      @Module(rootOf({ providers: [Billing] }, { namespace }))
+      @Module(rootOf({ providers: [Billing] }))
       class Root {}
       return NestFactory.createApplicationContext(Root, { logger: false });
     };
-    const namespace = uniqueNamespace();
-    const apps = await Promise.all([make('one', namespace), make('two', namespace)]);
+    const apps = await Promise.all([make('one'), make('two')]);
     try {
       const producer = apps[0]!.get(StreamProducer);
       await eventually(async () => {
@@ -404,7 +412,9 @@ describe('@StreamConsumer and Nest', () => {
   });
 });
 
-describe('an application whose consumers cannot work does not boot', () => {
+describeOn('standalone', 'an application whose consumers cannot work', { user: 'stream' }, (topology) => {
+  bootOn(topology);
+
   it('two methods take the same type, or everything, of one group', async () => {
     class A {
       @StreamConsumer({ stream: 'orders', group: 'g', type: ['placed', 'paid'] })
@@ -461,7 +471,7 @@ describe('an application whose consumers cannot work does not boot', () => {
       @StreamConsumer({ stream: 'orders', group: 'h' })
       async onToo(): Promise<void> {}
     }
-    const connection = { ...sharedTopology('standalone').connection, pool: { maxBlocking: 1 } };
+    const connection = { ...place.connection, pool: { maxBlocking: 1 } };
     const { message } = await bootFailure([A], { connection });
     expect(message).toMatch(/connection\.pool\.maxBlocking: is 1, but 2 stream readers[^]*orders\/g, orders\/h/);
   });
@@ -471,10 +481,9 @@ describe('an application whose consumers cannot work does not boot', () => {
       @StreamConsumer({ stream: 'orders', group: 'g' })
       async on(): Promise<void> {}
     }
-    const { connection } = sharedTopology('standalone');
     const { message } = await bootFailure([A], {
       connection: undefined,
-      connections: { durable: connection },
+      connections: { durable: place.connection },
     } as never);
     expect(message).toContain('stream.connection');
   });

@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { startProgram, type Program } from '../../support/child-process.js';
 import { eventually } from '../../support/eventually.js';
-import { describeOnEachTopology, uniqueNamespace } from '../../support/topologies.js';
+import { describeOnEachTopology } from '../../support/topologies.js';
 import type { ConsumerSetup } from './programs/consumer.js';
 import { openStreams, range, sorted, type TestStreams } from './test-streams.js';
 
 const LEASE = 1000;
 
-describeOnEachTopology('the consumers of several processes', (topology) => {
+describeOnEachTopology('the consumers of several processes', { user: 'stream' }, (topology) => {
   let streams: TestStreams;
   let programs: Program[];
 
   beforeEach(async () => {
-    streams = await openStreams(topology.connection, uniqueNamespace());
+    streams = await openStreams(topology.connection, await topology.newNamespace());
     programs = [];
   });
   afterEach(async () => {

@@ -1,14 +1,18 @@
 // A process that enters one critical section again and again, and writes with its fence what only a holder may write.
 import { onParent, programData, tellParent } from '../../../support/parent.js';
+import { RedisAdmin } from '../../../support/redis-admin.js';
 import type { PlainConnection } from '../../../support/topologies.js';
 import { openLocks } from '../test-locks.js';
 
-const { connection, namespace, sections } = programData<{
+const { connection, namespace, admin, sections } = programData<{
   connection: PlainConnection;
   namespace: string;
+  admin: PlainConnection;
   sections: number;
 }>();
-const { locks, engine } = await openLocks({ connection, namespace });
+const { locks } = await openLocks({ connection, namespace });
+// The guarded things are no locks: the user of the locks may not touch them.
+const { client } = await RedisAdmin.connect(admin);
 const log = `${namespace}:{log}`;
 const last = `${namespace}:{log}:fence`;
 
@@ -23,7 +27,6 @@ onParent('work', () => {
   void (async () => {
     for (let n = 0; n < sections; n++) {
       await locks.using('section', { lease: 1000, wait: '60s' }, async (lock) => {
-        const { client } = engine.connection;
         const write = (step: string) =>
           client.eval(GUARDED_WRITE, 2, log, last, lock.fence.toString(), `${step} ${process.pid} ${n}`);
         await client.rpush(`${log}:entered`, `${process.pid}`);
@@ -48,7 +51,6 @@ onParent('hold', () => {
 onParent('buy', () => {
   void locks
     .using('stock', { wait: '10s' }, async () => {
-      const { client } = engine.connection;
       const stock = Number(await client.get(`${namespace}:stock`));
       if (stock < 1) return false;
       await client.ping();
