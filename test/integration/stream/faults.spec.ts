@@ -78,8 +78,7 @@ describe('streams on a server that fails', () => {
   let streams: TestStreams;
 
   beforeEach(async () => {
-    // Not as the pattern's user: such a server has no default user, by whose rules Redis 7.0 judges its append-only file.
-    server = await startOwn('standalone', { persistence: 'aof' });
+    server = await startOwn('standalone', { persistence: 'aof', user: 'stream' });
   });
   afterEach(async () => {
     await streams?.close();
