@@ -50,6 +50,22 @@ describe('safeCause', () => {
   });
 });
 
+describe('the error of a script', () => {
+  const failed = (message: string): string =>
+    safeCause(Object.assign(new Error(message), { command: { name: 'evalsha', args: ['hunter2'] } })).message;
+
+  it.each([
+    ['ERR bad hunter2', 'ERR a script failed'],
+    ['MYWORD hunter2', 'MYWORD a script failed'],
+    ['Command aborted due to connection close', 'Command aborted due to connection close'],
+    ['NOSCRIPT No matching script.', 'NOSCRIPT No matching script.'],
+    [
+      'ERR value is not an integer or out of range script: 1a2b, on @user_script:3.',
+      'ERR value is not an integer or out of range script: 1a2b, on @user_script:3.',
+    ],
+  ])('is told as far as it is Redis’ own: %s', (message, told) => expect(failed(message)).toBe(told));
+});
+
 describe('redact', () => {
   it.each([
     ["ERR unknown command 'FOO', with args beginning with: 'hunter2' ", "ERR unknown command 'FOO'"],

@@ -202,7 +202,10 @@ export class ClientHandle {
   }
 
   #failed(error: unknown): void {
-    const cause = safeCause(rootOf(error));
+    this.#note(safeCause(rootOf(error)));
+  }
+
+  #note(cause: Error): void {
     // That a connection is closed is no news, and hides the reason.
     if (cause.message !== 'Connection is closed.') this.lastError = cause;
     else this.lastError ??= cause;
@@ -236,7 +239,7 @@ export class ClientHandle {
       this.#password = await source();
     } catch {
       // What a secret store says in its error may hold the secret's name or more: it is not passed on.
-      this.#failed(new Error("the function given as 'password' failed"));
+      this.#note(new Error("the function given as 'password' failed"));
       return false;
     }
     if (this.client instanceof Cluster) {
