@@ -3,6 +3,7 @@ import { RedisPatternsModule, type ConnectionOptions } from 'nestjs-redis-patter
 import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { ProductsModule } from './products/products.module.js';
+import { RedisController } from './redis/redis.controller.js';
 
 /** What `npm run demo` has started or found: options or a URL, as JSON. */
 function connection(): ConnectionOptions {
@@ -19,5 +20,6 @@ function connection(): ConnectionOptions {
     OrdersModule,
     FulfilmentModule,
   ],
+  controllers: [RedisController],
 })
 export class AppModule {}

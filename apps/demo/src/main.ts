@@ -26,4 +26,5 @@ Try:
   curl -i -X POST ${url}/orders -H 'content-type: application/json' -H 'x-client: me' -d '{"productId":1}'
                                                   ten a minute for each client (@RateLimit), one at a time for each product (@WithLock)
   curl ${url}/orders/<id>                         placed, then fulfilled by a consumer (@StreamConsumer)
+  curl ${url}/redis                               state and load of the connection, whatever Redis does
   ${url}/docs                                     all of it in the browser`);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ConnectionStats } from 'nestjs-redis-patterns';
 import type { Order } from './orders/order.js';
 import type { Product } from './products/product.js';
 
@@ -104,6 +105,16 @@ async function fulfilled(order: Order): Promise<void> {
   expect(status === 'fulfilled', 'the order is fulfilled by a consumer');
 }
 
+async function connection(): Promise<void> {
+  const { body } = await send<ConnectionStats>('GET', `${first}/redis`);
+  const { status, breaker, server, pool } = body;
+  say(
+    'connection',
+    `Redis ${server.version} (${server.maxmemoryPolicy}) is ${status}, the breaker is ${breaker.state}, ${pool.inFlight} calls in flight`,
+  );
+  expect(status === 'ready' && breaker.state === 'closed', 'the connection is well after all that');
+}
+
 try {
   console.log(`A tour of the shop on ${process.env.REDIS_MODE ?? 'Redis'}:`);
   const product = await newProduct();
@@ -111,6 +122,7 @@ try {
   await writeThrough(product);
   await rateLimit(product);
   await fulfilled(await lastItem(product));
+  await connection();
   console.log('Everything happened as promised.');
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
