@@ -164,7 +164,7 @@ export class ManagedConnection implements RedisConnection {
     const state = openNodes.length > 0 ? 'open' : 'closed';
     return {
       mode: this.mode,
-      status: this.client.status,
+      status: this.#closing === undefined ? this.client.status : 'end',
       pool: {
         size: this.#handles.length,
         inFlight: this.#gate.inFlight,
