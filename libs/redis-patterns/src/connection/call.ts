@@ -105,7 +105,9 @@ export class Call<T> implements WaitingCall {
 
   private waitFor(reason: Exclude<Readiness, 'ready'>): void {
     const { code, text } = UNSENT[reason];
-    if (this.operation.wait !== true && !this.gate.booting) return this.unavailable(code, 'not-sent', text);
+    // What was refused for a state that passes is on its way to its repetition: it does not fail at the last step.
+    const passing = this.lastFailure?.failure.passing === true;
+    if (this.operation.wait !== true && !this.gate.booting && !passing) return this.unavailable(code, 'not-sent', text);
     this.pause();
     this.cancelReady = this.gate.onceReady(this.operation.key, () => this.resume());
   }

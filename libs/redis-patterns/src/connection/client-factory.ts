@@ -1,7 +1,8 @@
-import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import { Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { SentinelSocketConnector, SocketConnector } from './connectors.js';
 import type { HostPort } from './connection-url.js';
 import type { ResolvedConnectionOptions, Topology } from './connection.schema.js';
+import { RedirectingCluster } from './redirecting-cluster.js';
 import type { RedisClient } from './redis-connection.js';
 import { Secret } from './secret.js';
 
@@ -42,7 +43,10 @@ export function createClient(
     case 'sentinel':
       return new Redis({ ...common, ...sentinelOptions(options, topology) });
     case 'cluster':
-      return new Cluster([...topology.nodes], clusterOptions(options, topology, common, delay));
+      return new RedirectingCluster(
+        [...topology.nodes],
+        clusterOptions(options, topology, common, delay) as ConstructorParameters<typeof RedirectingCluster>[1],
+      );
   }
 }
 

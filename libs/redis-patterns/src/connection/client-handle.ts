@@ -125,6 +125,7 @@ export class ClientHandle {
   async close(ms = QUIT_TIMEOUT): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#nodes?.close();
     if (this.isReady) await quitWithin(this.client, Math.min(ms, QUIT_TIMEOUT));
     this.destroy();
   }
@@ -132,6 +133,7 @@ export class ClientHandle {
   /** Destroys the socket now, for connections whose QUIT would wait behind a blocking read. */
   destroy(): void {
     this.#closed = true;
+    this.#nodes?.close();
     this.client.disconnect();
     for (const { breaker } of this.endpoints) breaker?.dispose();
   }

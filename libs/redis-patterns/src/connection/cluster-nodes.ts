@@ -1,9 +1,12 @@
 import type { Cluster, Redis } from 'ioredis';
 import { slotOf } from '../keys/index.js';
 import { addressOf, type Endpoint, type SocketEndpoint } from './endpoint.js';
+import { mapAddress } from './redirecting-cluster.js';
 
 /** Shortest time between two refreshes of the slot map that calls ask for, milliseconds. */
 const REFRESH_INTERVAL = 200;
+/** Longest time that a node which holds no slot any more is kept for the calls on it, milliseconds. */
+const LONGEST_GOODBYE = 500;
 const CONNECTING: ReadonlySet<string> = new Set(['wait', 'connecting', 'connect']);
 
 /**
@@ -15,6 +18,7 @@ export class ClusterNodes {
   readonly #nodes = new Map<string, SocketEndpoint>();
   /** For commands without a key: ioredis chooses the node. */
   readonly #anyNode: Endpoint;
+  #closing = false;
   #refreshTimer: NodeJS.Timeout | undefined;
   #lastRefresh = Number.NEGATIVE_INFINITY;
 
@@ -35,8 +39,10 @@ export class ClusterNodes {
       misrouted: () => this.refreshSoon(),
     };
     cluster.on('+node', (node: Redis) => {
+      const endpoint = adopt(node);
       handleAsking(node);
-      this.#nodes.set(addressOf(node), adopt(node));
+      this.#letCallsEnd(endpoint);
+      this.#nodes.set(addressOf(node), endpoint);
       node.on('ready', () => changed('ready'));
       // ioredis would connect at the first command, and refuse those that follow until that is done.
       if (node.status === 'wait') node.connect().catch(() => undefined);
@@ -67,9 +73,33 @@ export class ClusterNodes {
     if (key === undefined) return this.#anyNode;
     const master = this.cluster.slots[slotOf(key)]?.[0];
     const endpoint =
-      master === undefined ? undefined : (this.#nodes.get(master) ?? this.#nodes.get(this.#mapped(master)));
+      master === undefined ? undefined : (this.#nodes.get(master) ?? this.#nodes.get(mapAddress(this.cluster, master)));
     if (endpoint?.readiness !== 'ready') this.refreshSoon();
     return endpoint;
+  }
+
+  /** The client ends: nothing is waited for any more. */
+  close(): void {
+    this.#closing = true;
+  }
+
+  /**
+   * ioredis drops a node as soon as it holds no slot, which after a failover on command is so for a moment, and the calls on
+   * that socket with it. It is out of the pool by then, so those that are left only wait for their redirect.
+   */
+  #letCallsEnd(endpoint: SocketEndpoint): void {
+    const { redis } = endpoint;
+    const disconnect = redis.disconnect.bind(redis);
+    redis.disconnect = (reconnect) => {
+      if (reconnect || this.#closing || endpoint.inFlight === 0) return disconnect(reconnect);
+      const began = performance.now();
+      const timer = setInterval(() => {
+        const patient = endpoint.inFlight > 0 && performance.now() - began < LONGEST_GOODBYE && !this.#closing;
+        if (patient) return;
+        clearInterval(timer);
+        disconnect();
+      }, 10);
+    };
   }
 
   /** Asks for a fresh slot map, soon but not at once. */
@@ -82,13 +112,6 @@ export class ClusterNodes {
       if (this.cluster.status === 'ready') this.cluster.refreshSlotsCache(() => this.changed('slots'));
     }, delay);
     this.#refreshTimer.unref();
-  }
-
-  /** After a MOVED ioredis writes down the address as the server says it, before any translation. */
-  #mapped(address: string): string {
-    const { natMap } = this.cluster.options;
-    const mapped = typeof natMap === 'function' ? natMap(address) : natMap?.[address];
-    return mapped ? `${mapped.host}:${mapped.port}` : address;
   }
 }
 
