@@ -2,6 +2,7 @@ import { Cluster, type Redis } from 'ioredis';
 import { safeCause } from './classify.js';
 import { createClient, reconnectDelay, refusedDelay, type ClientRequest } from './client-factory.js';
 import { ClusterNodes } from './cluster-nodes.js';
+import { CurrentPassword } from './current-password.js';
 import { SocketEndpoint, type BreakerListener, type Endpoint } from './endpoint.js';
 import type { RedisClient } from './redis-connection.js';
 
@@ -39,9 +40,7 @@ export class ClientHandle {
   #closed = false;
   /** Attempts in a row that failed for the credentials. */
   #refusals = 0;
-  /** What a password function said last. */
-  #password: string | undefined;
-  #question: Promise<boolean> | undefined;
+  readonly #password: CurrentPassword;
   readonly #socket: SocketEndpoint | undefined;
   readonly #nodes: ClusterNodes | undefined;
   readonly #readyWaiters = new Set<ReadyWaiter>();
@@ -51,6 +50,7 @@ export class ClientHandle {
     private readonly request: ClientRequest,
     private readonly listeners: HandleListeners,
   ) {
+    this.#password = new CurrentPassword(request.options.password, (error) => this.#note(error));
     const client = createClient(request, (attempt) => this.#reconnectDelay(attempt));
     this.client = client;
     if (client instanceof Cluster) {
@@ -72,7 +72,7 @@ export class ClientHandle {
 
   /** Whether the password function owes an answer. */
   get awaitsPassword(): boolean {
-    return this.#question !== undefined;
+    return this.#password.awaited;
   }
 
   /** Where a command for this key goes; `undefined` when that is not known now. */
@@ -223,36 +223,19 @@ export class ClientHandle {
     this.reset();
   }
 
-  /**
-   * A password function is asked again after each lost socket, so that a rotation needs no restart.
-   *
-   * @returns whether there is an answer (or nothing to ask)
-   */
-  #refreshPassword(): Promise<boolean> {
-    const source = this.request.options.password;
-    if (typeof source !== 'function' || this.#closed) return Promise.resolve(true);
-    // One question at a time: an older answer must not replace a newer one.
-    this.#question ??= this.#askPassword(source).finally(() => (this.#question = undefined));
-    return this.#question;
-  }
-
-  async #askPassword(source: () => string | Promise<string>): Promise<boolean> {
-    try {
-      this.#password = await source();
-    } catch {
-      // What a secret store says in its error may hold the secret's name or more: it is not passed on.
-      this.#note(new Error("the function given as 'password' failed"));
-      return false;
-    }
-    if (this.client instanceof Cluster) {
-      this.client.options.redisOptions = { ...this.client.options.redisOptions, password: this.#password };
+  /** @returns whether there is an answer (or nothing to ask) */
+  async #refreshPassword(): Promise<boolean> {
+    if (this.#closed) return true;
+    const answered = await this.#password.refresh();
+    if (this.client instanceof Cluster && this.#password.value !== undefined) {
+      this.client.options.redisOptions = { ...this.client.options.redisOptions, password: this.#password.value };
     }
     for (const { redis } of this.endpoints) this.#givePassword(redis);
-    return true;
+    return answered;
   }
 
   #givePassword(socket: Redis): void {
-    if (this.#password !== undefined) socket.options.password = this.#password;
+    if (this.#password.value !== undefined) socket.options.password = this.#password.value;
   }
 }
 
