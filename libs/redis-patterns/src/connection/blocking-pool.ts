@@ -115,17 +115,18 @@ function toLease(handle: ClientHandle): BlockingLease {
     get epoch() {
       return handle.epoch;
     },
-    ready: (signal) =>
+    ready: (signal, key) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason as Error);
         const stopListening = onAbort(signal, (reason) => {
           cancel();
           reject(reason as Error);
         });
+        const isMet = () => (key === undefined ? handle.isReady : handle.endpointFor(key)?.readiness === 'ready');
         const cancel = handle.onceReady(() => {
           stopListening();
           resolve();
-        });
+        }, isMet);
       }),
     reset: () => handle.reset(),
   };

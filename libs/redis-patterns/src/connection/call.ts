@@ -15,6 +15,10 @@ import type { Operation } from './redis-connection.js';
 type Stage = 'idle' | 'waiting' | 'sent' | 'settled';
 
 const FIRST_RETRY_DELAY = 10;
+/** A deadline that is seen so late was missed by this process, milliseconds. */
+const LATE = 10;
+/** What a reply is given then, milliseconds. */
+const GRACE = 20;
 
 const UNSENT = {
   'not-ready': { code: 'ERR_REDIS_NOT_READY', text: 'the connection is not ready' },
@@ -60,10 +64,13 @@ export class Call<T> implements WaitingCall {
     this.attempt();
   }
 
-  /** A reply that is already in the socket wins: a stalled event loop is not a failing Redis. */
+  /** A reply that is on its way wins: a stalled event loop is not a failing Redis. */
   expire(): void {
     this.eventLoopDelay = Math.max(0, Math.round(performance.now() - this.startedAt - this.deadline));
-    setImmediate(() => setImmediate(() => this.giveUp('ERR_REDIS_DEADLINE', 'no answer by the deadline')));
+    const giveUp = () => this.giveUp('ERR_REDIS_DEADLINE', 'no answer by the deadline');
+    // Replies may be in the socket; after a stall even the commands may have been written only just now.
+    if (this.eventLoopDelay < LATE) setImmediate(() => setImmediate(giveUp));
+    else this.timer = setTimeout(giveUp, GRACE);
   }
 
   /** The connection ends before this call was sent. */

@@ -41,6 +41,7 @@ export class ClientHandle {
   /** Attempts in a row that failed for the credentials. */
   #refusals = 0;
   readonly #password: CurrentPassword;
+  #retry: NodeJS.Timeout | undefined;
   readonly #socket: SocketEndpoint | undefined;
   readonly #nodes: ClusterNodes | undefined;
   readonly #readyWaiters = new Set<ReadyWaiter>();
@@ -99,6 +100,13 @@ export class ClientHandle {
     this.client.connect().catch(() => undefined);
   }
 
+  /** ioredis gives up for good when a failover is told while it asks the Sentinels for the address. */
+  #connectAgain(): void {
+    if (this.#closed) return;
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.connect(), reconnectDelay(1));
+  }
+
   /** Calls `listener` once, as soon as the condition is met, by default {@link isReady}; gives the function that cancels this. */
   onceReady(listener: () => void, isMet: () => boolean = () => this.isReady): () => void {
     if (isMet()) {
@@ -133,6 +141,7 @@ export class ClientHandle {
   /** Destroys the socket now, for connections whose QUIT would wait behind a blocking read. */
   destroy(): void {
     this.#closed = true;
+    clearTimeout(this.#retry);
     this.#nodes?.close();
     this.client.disconnect();
     for (const { breaker } of this.endpoints) breaker?.dispose();
@@ -168,7 +177,10 @@ export class ClientHandle {
       void this.#refreshPassword();
     });
     client.on('reconnecting', () => this.#changed('reconnecting'));
-    client.on('end', () => this.#changed('end'));
+    client.on('end', () => {
+      this.#changed('end');
+      this.#connectAgain();
+    });
     client.on('error', (error: unknown) => this.#failed(error));
     if (client instanceof Cluster) client.on('node error', (error: unknown) => this.#failed(error));
   }

@@ -49,7 +49,9 @@ export class ClusterNodes {
     });
     cluster.on('-node', (node: Redis) => {
       const address = addressOf(node);
-      if (this.#nodes.get(address)?.redis !== node) return;
+      const endpoint = this.#nodes.get(address);
+      if (endpoint?.redis !== node) return;
+      endpoint.breaker?.dispose();
       this.#nodes.delete(address);
       changed('lost');
     });

@@ -51,7 +51,6 @@ export class SocketEndpoint implements Endpoint {
       (state) => listeners.breaker(state, addressOf(redis)),
     );
     redis.on('ready', () => breaker.probe());
-    redis.on('end', () => breaker.dispose());
     this.breaker = breaker;
   }
 

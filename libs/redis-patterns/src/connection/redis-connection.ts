@@ -34,8 +34,8 @@ export interface BlockingLease {
   readonly client: RedisClient;
   /** Counts the times that a socket became ready: a change means that replies may have been lost. */
   readonly epoch: number;
-  /** Resolves when the socket is ready. */
-  ready(signal?: AbortSignal): Promise<void>;
+  /** Resolves when the socket is ready; with a key: in a Cluster the one to the master of the key. */
+  ready(signal?: AbortSignal, key?: string): Promise<void>;
   /** Drops the socket (what it waits for rejects) and connects a new one. */
   reset(): void;
 }

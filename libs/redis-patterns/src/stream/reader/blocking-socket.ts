@@ -39,7 +39,7 @@ export class BlockingSocket {
     const timer = setTimeout(() => limit.abort(new DeadSocketError('no connection')), RECONNECT_LIMIT);
     const stop = onAbort(signal, (reason) => limit.abort(reason));
     try {
-      await this.lease.ready(limit.signal);
+      await this.lease.ready(limit.signal, this.scope.keys.stream);
     } finally {
       clearTimeout(timer);
       stop();
