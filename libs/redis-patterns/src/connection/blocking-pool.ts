@@ -51,6 +51,11 @@ export class BlockingPool {
     }
   }
 
+  /** The sockets may be at the wrong server: each takes a new one, and what waits on it rejects. */
+  reset(): void {
+    for (const handle of this.#leases) handle.reset();
+  }
+
   /** Refuses new leases and destroys the sockets of those that live: what they wait for rejects. */
   close(): void {
     this.#closed = true;

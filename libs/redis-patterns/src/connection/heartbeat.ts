@@ -1,8 +1,5 @@
 import type { ClientHandle } from './client-handle.js';
 
-/** Longest time that a sign of life may take, milliseconds. */
-const PONG_TIMEOUT = 2000;
-
 /**
  * Asks a socket that only listens for signs of life, and replaces it when none comes: a half-open one looks exactly like a
  * quiet one, and a timeout of ioredis is armed only by a command.
@@ -13,7 +10,10 @@ export class Heartbeat {
 
   constructor(
     private readonly handle: ClientHandle,
+    /** Milliseconds between two signs of life. */
     interval: number,
+    /** Longest time that one may take, milliseconds. */
+    private readonly timeout: number,
   ) {
     this.#timer = setInterval(() => this.#beat(), interval).unref();
   }
@@ -29,7 +29,7 @@ export class Heartbeat {
     const timer = setTimeout(() => {
       // Another socket may have taken its place in the meantime.
       if (this.handle.epoch === epoch) this.handle.reset();
-    }, PONG_TIMEOUT).unref();
+    }, this.timeout).unref();
     const answered = (): void => {
       clearTimeout(timer);
       this.#asked = false;

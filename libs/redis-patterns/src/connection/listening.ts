@@ -73,6 +73,12 @@ export class Listening {
     };
   }
 
+  /** The sockets may be at the wrong server: takes new ones. */
+  reset(reason: string): void {
+    this.#subscriber?.reset(reason);
+    for (const feed of this.#feeds) feed.reset();
+  }
+
   close(error: Error): void {
     this.#subscriber?.close(error);
     for (const feed of this.#feeds) feed.close();

@@ -31,6 +31,7 @@ export class ManagedConnection implements RedisConnection {
   readonly mode: RedisConnection['mode'];
   readonly commandTimeout: number;
   readonly maxBlocking: number;
+  readonly readsReplicas: boolean;
   #opened = false;
   #closing: Promise<void> | undefined;
   readonly #handles: readonly ClientHandle[];
@@ -51,6 +52,7 @@ export class ManagedConnection implements RedisConnection {
     this.mode = topology.mode;
     this.commandTimeout = commandTimeout;
     this.maxBlocking = pool.maxBlocking;
+    this.readsReplicas = topology.mode !== 'standalone' && topology.readFrom !== 'master';
     const socketPrefix = `${namespace}:${name}`;
     const reporter = new ConnectionReporter(name, telemetry);
     this.#reporter = reporter;
@@ -81,7 +83,7 @@ export class ManagedConnection implements RedisConnection {
       onState: (role, change) => reporter.state(role, change),
       onRefused: (error) => reporter.error('ERR_REDIS_REFUSED', 'cannot listen', error),
     });
-    this.#sentinels = sentinelWatch(options, () => this.#handles.forEach((handle) => handle.reset()));
+    this.#sentinels = sentinelWatch(options, () => this.#leaveServer());
   }
 
   /** Begins to connect; does not wait. The first call does it too. Idempotent. */
@@ -200,6 +202,13 @@ export class ManagedConnection implements RedisConnection {
   #ready(): void {
     void this.#inspection.refresh();
     void this.#sentinels?.ready();
+  }
+
+  /** It is the master no more, only nobody has said so. */
+  #leaveServer(): void {
+    for (const handle of this.#handles) handle.reset();
+    this.#blocking.reset();
+    this.#listening.reset('the master changed');
   }
 
   #refuseWhenClosed(): void {

@@ -78,6 +78,8 @@ export interface RedisConnection {
   readonly mode: 'standalone' | 'sentinel' | 'cluster';
   /** Milliseconds; the deadline of operations that bring none. */
   readonly commandTimeout: number;
+  /** Whether reads may go to replicas (`readFrom`), and so be behind what was written. */
+  readonly readsReplicas: boolean;
   /** How many {@link withBlocking} may run at the same time (`pool.maxBlocking`). */
   readonly maxBlocking: number;
   /**

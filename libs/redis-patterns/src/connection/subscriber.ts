@@ -13,6 +13,8 @@ export interface SubscriberSetup {
   readonly onRefused: (error: Error) => void;
 }
 
+const PONG_TIMEOUT = 2000;
+
 /**
  * The one socket on which a connection listens. What it is asked to listen to outlives every socket: each new one is told
  * all of it again, and whoever may have missed something in between hears so, once, before the next message.
@@ -25,7 +27,7 @@ export class Subscriber {
 
   constructor(private readonly setup: SubscriberSetup) {
     this.#handle = new ClientHandle(setup.request, { onState: (change) => this.#changed(change) });
-    this.#heartbeat = new Heartbeat(this.#handle, setup.request.options.pingInterval);
+    this.#heartbeat = new Heartbeat(this.#handle, setup.request.options.pingInterval, PONG_TIMEOUT);
     const { client } = this.#handle;
     client.on('messageBuffer', (channel: Buffer, payload: Buffer) => {
       const name = channel.toString();

@@ -14,6 +14,9 @@ export interface TrackingSocketSetup {
   readonly invalidated: (keys: readonly Buffer[] | null) => void;
 }
 
+/** Copies in this process are served until a dead socket is noticed: so it is, within 2.5 s. */
+const PING_INTERVAL = 1000;
+const PONG_TIMEOUT = 1500;
 const INVALIDATE = '__redis__:invalidate';
 /** Milliseconds until a server that refused is asked again: somebody has to change its users first. */
 const REFUSED_RETRY = 5000;
@@ -33,12 +36,17 @@ export class TrackingSocket {
         else if (change.to === 'close') this.#disarm();
       },
     });
-    this.#heartbeat = new Heartbeat(this.#handle, setup.request.options.pingInterval);
+    this.#heartbeat = new Heartbeat(this.#handle, PING_INTERVAL, PONG_TIMEOUT);
     // ioredis passes the array of keys on as it comes, although it calls it a message.
     this.#handle.client.on('messageBuffer', (_channel: Buffer, keys: readonly Buffer[] | null) =>
       setup.invalidated(keys),
     );
     this.#handle.connect();
+  }
+
+  /** Drops the socket and takes a new one. */
+  reset(): void {
+    this.#handle.reset();
   }
 
   close(): void {

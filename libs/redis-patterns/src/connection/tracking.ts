@@ -51,6 +51,11 @@ export class Tracking implements TrackingFeed {
     this.#judge('the masters changed');
   }
 
+  /** Drops the sockets and takes new ones. */
+  reset(): void {
+    for (const socket of this.#sockets.values()) socket.reset();
+  }
+
   close(): void {
     this.#closed = true;
     for (const socket of this.#sockets.values()) socket.close();

@@ -5,6 +5,7 @@ export class MissingConnection implements RedisConnection {
   readonly name = 'none';
   readonly mode = 'standalone';
   readonly commandTimeout = 0;
+  readonly readsReplicas = false;
 
   constructor(private readonly reason: Error) {}
 
