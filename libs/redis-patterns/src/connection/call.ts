@@ -37,7 +37,8 @@ export class Call<T> implements WaitingCall {
   private cancelReady: (() => void) | undefined;
   private stopListening: (() => void) | undefined;
   private attempts = 0;
-  private sentAt = 0;
+  /** Of the last attempt. */
+  private sentAt = this.startedAt;
   private counted = false;
   private endpoint: Endpoint | undefined;
   /** Set after a first attempt whose effect is not known: from then on no failure may claim that nothing happened. */
@@ -90,7 +91,6 @@ export class Call<T> implements WaitingCall {
     if (endpoint.bufferedBytes > gate.options.maxBufferedBytes) {
       return this.overloaded(`more than ${gate.options.maxBufferedBytes} bytes waiting (pool.maxBufferedBytes)`);
     }
-    this.sentAt = this.attempts === 0 ? this.startedAt : performance.now();
     this.attempts++;
     this.stage = 'sent';
     this.counted = false;
@@ -170,6 +170,7 @@ export class Call<T> implements WaitingCall {
     clearTimeout(this.retryTimer);
     this.cancelReady?.();
     this.cancelReady = undefined;
+    this.sentAt = performance.now();
     this.attempt();
   }
 
