@@ -81,9 +81,9 @@ export const silence: readonly Fault[] = [
     short: ['standalone'],
     cause: async ({ proxies }) => {
       await proxies.set('drip', { ms: 2, bytes: 7 });
-      const [first] = proxies.proxies;
-      const before = first!.bytesDown;
-      await eventually(() => first!.bytesDown > before + 1000);
+      const dripped = () => proxies.proxies.reduce((sum, { bytesDown }) => sum + bytesDown, 0);
+      const before = dripped();
+      await eventually(() => dripped() > before + 1000);
       return () => proxies.set('pass');
     },
   },
