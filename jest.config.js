@@ -31,4 +31,6 @@ export default {
   globalSetup: '<rootDir>/test/global-setup.mjs',
   globalTeardown: '<rootDir>/test/global-teardown.mjs',
   testTimeout: 30000,
+  // Most specs wait for servers most of the time.
+  maxWorkers: 2,
 };
