@@ -116,7 +116,8 @@ export const crashWithSnapshots: readonly Fault[] = [
     shows: UNSENT,
     atOnce: true,
     cause: async ({ own, onMasters, namespace }) => {
-      await onMasters('DEBUG', 'POPULATE', 5000, `${namespace}:many`);
+      // At 0.1 ms a key: longer than the contender waits for its lock.
+      await onMasters('DEBUG', 'POPULATE', 25_000, `${namespace}:many`);
       await onMasters('SAVE');
       const masters = await own.masters();
       await Promise.all(masters.map((master) => own.restart(master, { data: 'keep', loading: true })));
