@@ -217,7 +217,8 @@ describe('streams behind a network that fails', () => {
     expect(notSent).toBeInstanceOf(RedisUnavailableError);
     expect(notSent).toMatchObject({ outcome: 'not-sent' });
     await proxy.set('pass');
-    await eventually(() => streams.producer.publish('s', 3).then(() => true));
+    await eventually(() => expect(streams.connection.stats().status).toBe('ready'));
+    await streams.producer.publish('s', 3);
     const seen: unknown[] = [];
     direct.runtime.consume({ stream: 's', group: 'g', ...QUICK }, (body, ctx) => void seen.push([body, ctx.messageId]));
     direct.runtime.start();

@@ -7,8 +7,12 @@ const TIMEOUT = 1000;
 const TLS_FAULTS =
   /self[- ]signed|unable to (?:verify|get)|certificate|altname|CERT_|ERR_TLS|wrong version number|ERR_SSL|packet length too long/i;
 
+/** What a server says of a handshake that this side has broken off, as ioredis does with sockets it does not need. */
+const BROKEN_OFF = /alert decode error/i;
+
 /** Whether an error is about TLS itself: certificates, versions, a peer that does not speak it. */
 export function isTlsFault(error: Error): boolean {
+  if (BROKEN_OFF.test(error.message)) return false;
   return TLS_FAULTS.test(error.message) || ('code' in error && TLS_FAULTS.test(String(error.code)));
 }
 
