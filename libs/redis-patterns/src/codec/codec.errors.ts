@@ -14,7 +14,8 @@ export class CodecError extends RedisPatternsError {
     message: string,
     /** Place in the value, for example `value.items[0].owner`; `undefined` when the text as a whole is at fault. */
     readonly path?: string,
+    options?: { cause?: unknown },
   ) {
-    super('ERR_CODEC', message);
+    super('ERR_CODEC', message, options);
   }
 }

@@ -1,3 +1,4 @@
+import type { ClassTypes } from './class-types.js';
 import { CodecError } from './codec.errors.js';
 
 /**
@@ -14,11 +15,12 @@ export function parseJson(text: string): unknown {
 /**
  * Parses JSON and gives marked values their types back.
  *
+ * @param types classes whose instances are given back as such
  * @throws CodecError when the text is not JSON, a mark is unknown or malformed, or a key is `__proto__`
  */
-export function parseTypedJson(text: string): unknown {
+export function parseTypedJson(text: string, types?: ClassTypes): unknown {
   const value = parseJson(text);
-  return text.includes('$') && text.includes('"$') ? guardDepth(() => revive(value)) : value;
+  return text.includes('$') && text.includes('"$') ? guardDepth(() => revive(value, types)) : value;
 }
 
 function parse(text: string): unknown {
@@ -60,23 +62,29 @@ function guardDepth<T>(walk: () => T): T {
 }
 
 // The parsed value is ours alone, so types are put in place instead of copying everything.
-function revive(value: unknown): unknown {
+function revive(value: unknown, types: ClassTypes | undefined): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return reviveItems(value);
+  if (Array.isArray(value)) return reviveItems(value, types);
   const record = value as Record<string, unknown>;
-  if (Object.hasOwn(record, '$')) return reviveMark(record.$, record.v);
+  return Object.hasOwn(record, '$') ? reviveMark(record.$, record.v, types) : reviveProperties(record, types);
+}
+
+function reviveItems(items: unknown[], types: ClassTypes | undefined): unknown[] {
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index];
+    if (typeof item === 'object' && item !== null) items[index] = revive(item, types);
+  }
+  return items;
+}
+
+function reviveProperties(record: Record<string, unknown>, types: ClassTypes | undefined): Record<string, unknown> {
   let hasEscapedKey = false;
   for (const key of Object.keys(record)) {
     if (key.startsWith('$$')) hasEscapedKey = true;
     const child = record[key];
-    if (typeof child === 'object' && child !== null) record[key] = revive(child);
+    if (typeof child === 'object' && child !== null) record[key] = revive(child, types);
   }
   return hasEscapedKey ? unescapeKeys(record) : record;
-}
-
-function reviveItems(items: unknown[]): unknown[] {
-  for (let index = 0; index < items.length; index++) items[index] = revive(items[index]);
-  return items;
 }
 
 function unescapeKeys(record: Record<string, unknown>): Record<string, unknown> {
@@ -85,7 +93,7 @@ function unescapeKeys(record: Record<string, unknown>): Record<string, unknown> 
   );
 }
 
-function reviveMark(type: unknown, v: unknown): unknown {
+function reviveMark(type: unknown, v: unknown, types: ClassTypes | undefined): unknown {
   switch (type) {
     case 'undefined':
       return undefined;
@@ -104,14 +112,25 @@ function reviveMark(type: unknown, v: unknown): unknown {
       if (typeof v === 'string') return new Uint8Array(Buffer.from(v, 'base64'));
       break;
     case 'set':
-      if (Array.isArray(v)) return new Set(reviveItems(v));
+      if (Array.isArray(v)) return new Set(reviveItems(v, types));
       break;
     case 'map':
       if (Array.isArray(v) && v.every((entry) => Array.isArray(entry) && entry.length === 2)) {
-        return new Map(reviveItems(v) as [unknown, unknown][]);
+        return new Map(reviveItems(v, types) as [unknown, unknown][]);
       }
+      break;
+    default:
+      if (typeof type === 'string' && type.startsWith('class:')) return reviveInstance(type, v, types);
   }
   throw malformedMark(type);
+}
+
+function reviveInstance(type: string, v: unknown, types: ClassTypes | undefined): object {
+  const prototype = types?.prototypeOf(type.slice('class:'.length));
+  const isRecord = typeof v === 'object' && v !== null && !Array.isArray(v) && !Object.hasOwn(v, '$');
+  if (prototype === undefined || !isRecord) throw malformedMark(type);
+  // Assigning the properties to a new instance would run setters of the class with whatever the text says.
+  return Object.setPrototypeOf(reviveProperties(v as Record<string, unknown>, types), prototype) as object;
 }
 
 function reviveDate(v: unknown): Date {
@@ -123,6 +142,6 @@ function reviveDate(v: unknown): Date {
 function malformedMark(type: unknown): CodecError {
   const name = typeof type === 'string' && /^[\w:.-]{1,40}$/.test(type) ? `'${type}'` : 'without a name';
   return new CodecError(
-    `the stored text has an unknown or malformed mark ${name}; a newer release may have written it`,
+    `the stored text has an unknown or malformed mark ${name}; its class is not in 'types', or a newer release wrote it`,
   );
 }

@@ -1,13 +1,15 @@
 import { isDate, isMap, isSet, isUint8Array } from 'node:util/types';
+import type { ClassTypes } from './class-types.js';
 import { CodecError } from './codec.errors.js';
 import { isPlainNumber } from './plain.js';
 
 const MAX_DEPTH = 500;
 
 /** What JSON lacks is written as an object whose key `$` names the type. */
-export type Mark = 'date' | 'map' | 'set' | 'bigint' | 'buffer' | 'bytes' | 'number' | 'undefined';
+export type Mark = 'date' | 'map' | 'set' | 'bigint' | 'buffer' | 'bytes' | 'number' | 'undefined' | `class:${string}`;
 
 interface Place {
+  readonly types: ClassTypes | undefined;
   readonly path: PropertyKey[];
   readonly ancestors: object[];
 }
@@ -15,10 +17,11 @@ interface Place {
 /**
  * A copy of the value in which everything that JSON would lose or change is marked.
  *
- * @throws CodecError for functions, symbols, cycles, class instances, holes in arrays, symbol and `__proto__` keys
+ * @param types classes whose instances are kept
+ * @throws CodecError for functions, symbols, cycles, other class instances, holes in arrays, symbol and `__proto__` keys
  */
-export function markTypes(value: unknown): unknown {
-  return mark(value, { path: [], ancestors: [] });
+export function markTypes(value: unknown, types?: ClassTypes): unknown {
+  return mark(value, { types, path: [], ancestors: [] });
 }
 
 function mark(value: unknown, place: Place): unknown {
@@ -54,6 +57,8 @@ function markNested(value: object, place: Place): unknown {
 }
 
 function markAt(value: unknown, part: PropertyKey, place: Place): unknown {
+  // Most values; their path is of no interest.
+  if (typeof value === 'string') return value;
   place.path.push(part);
   const copy = mark(value, place);
   place.path.pop();
@@ -72,8 +77,10 @@ function markArray(items: readonly unknown[], place: Place): unknown[] {
 }
 
 function markObject(value: object, place: Place): unknown {
+  const type = place.types?.nameOf(value);
+  if (type !== undefined) return marked(`class:${type}`, markProperties(value, place));
+  if (isPlain(value)) return markProperties(value, place);
   const depth = classDepth(value);
-  if (depth <= 1) return markProperties(value, place);
   if (depth === 2 && isDate(value)) return marked('date', Number.isNaN(value.getTime()) ? null : value.toISOString());
   if (depth === 2 && isMap(value)) {
     return marked(
@@ -101,7 +108,11 @@ function markProperties(value: object, place: Place): Record<string, unknown> {
   const copy: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
     if (key === '__proto__') throw refused(place, "it has a key '__proto__'", 'remove that key');
-    copy[key.startsWith('$') ? `$${key}` : key] = markAt((value as Record<string, unknown>)[key], key, place);
+    copy[key.charCodeAt(0) === 0x24 /* $ */ ? `$${key}` : key] = markAt(
+      (value as Record<string, unknown>)[key],
+      key,
+      place,
+    );
   }
   return copy;
 }
@@ -116,10 +127,23 @@ function classDepth(value: object): number {
   return depth;
 }
 
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  if (prototype === null || prototype === Object.prototype) return true;
+  if (Object.getPrototypeOf(prototype) !== null) return false;
+  // That of another realm ends the chain as well, and an empty one gives an object nothing; that of a class has a constructor.
+  return Object.hasOwn(prototype, 'isPrototypeOf') || Reflect.ownKeys(prototype).length === 0;
+}
+
 function refusedInstance(value: object, place: Place): CodecError {
   const { constructor } = value as { constructor?: unknown };
   const name = typeof constructor === 'function' && constructor.name !== '' ? constructor.name : 'a class';
-  return refused(place, `it is an instance of ${name}`, 'give a plain object, for example { ...instance }');
+  const remedy = 'give a plain object, for example { ...instance }';
+  if (place.types === undefined) return refused(place, `it is an instance of ${name}`, remedy);
+  if (place.types.prototypeOf(name) !== undefined) {
+    return refused(place, `it is an instance of another class ${name} than the one in 'types'`, remedy);
+  }
+  return refused(place, `it is an instance of ${name}`, `list its class in the option 'types', or ${remedy}`);
 }
 
 function refused({ path }: Place, why: string, remedy: string): CodecError {

@@ -1,3 +1,4 @@
+import type { ClassTypes } from './class-types.js';
 import type { Codec } from './codec.js';
 import { CodecError } from './codec.errors.js';
 import { parseJson, parseTypedJson } from './decode.js';
@@ -7,18 +8,20 @@ import { isPlainJson } from './plain.js';
 /**
  * Text of a value, readable in redis-cli: JSON, in which what JSON lacks is marked, `{"$":"date","v":"2026-11-30T…"}`.
  * Kept exactly: everything of JSON, `undefined`, NaN, ±Infinity, -0, bigint, Date (also invalid), Map, Set, Buffer,
- * Uint8Array, nested to 500 levels. A text that looks like a date stays text. An object without prototype comes back as an
- * ordinary one; further properties of an array, beside its items, are not part of the value.
+ * Uint8Array, instances of the given classes, nested to 500 levels. A text that looks like a date stays text. An object
+ * without prototype comes back as an ordinary one; further properties of an array, Date, Map, Set or Buffer are not part of
+ * the value. What stands in two places comes back as two equal copies.
  *
- * @throws CodecError naming the place of a function, symbol, cycle, class instance, hole, symbol or `__proto__` key
+ * @param types classes whose instances are kept; reading needs them as well
+ * @throws CodecError naming the place of a function, symbol, cycle, other class instance, hole, symbol or `__proto__` key
  *
  * @example
  * ```ts
  * decodeValue(encodeValue({ at: new Date(0), tags: new Set(['a']) })); // { at: Date, tags: Set }
  * ```
  */
-export function encodeValue(value: unknown): string {
-  return isPlainJson(value) ? JSON.stringify(value) : JSON.stringify(markTypes(value));
+export function encodeValue(value: unknown, types?: ClassTypes): string {
+  return encodeCompact(value, types).text;
 }
 
 /**
@@ -26,8 +29,8 @@ export function encodeValue(value: unknown): string {
  *
  * @throws CodecError when the text is cut short or was written by something else
  */
-export function decodeValue(text: string): unknown {
-  return parseTypedJson(text);
+export function decodeValue(text: string, types?: ClassTypes): unknown {
+  return parseTypedJson(text, types);
 }
 
 /** JSON alone: values that need no marks. The fastest to read. */
@@ -42,7 +45,11 @@ export const jsonCodec: Codec = {
 };
 
 /** JSON with marks, see {@link encodeValue}; it also reads what {@link jsonCodec} wrote. */
-export const typedJsonCodec: Codec = { id: 'json+', encode: encodeValue, decode: decodeValue };
+export const typedJsonCodec: Codec = {
+  id: 'json+',
+  encode: (value) => encodeValue(value),
+  decode: (text) => decodeValue(text),
+};
 
 /** A text and the id of the codec that reads it. */
 export interface EncodedValue {
@@ -55,9 +62,9 @@ export interface EncodedValue {
  *
  * @throws CodecError as {@link encodeValue}
  */
-export function encodeCompact(value: unknown): EncodedValue {
+export function encodeCompact(value: unknown, types?: ClassTypes): EncodedValue {
   if (isPlainJson(value)) return { codec: 'json', text: JSON.stringify(value) };
-  return { codec: 'json+', text: JSON.stringify(markTypes(value)) };
+  return { codec: 'json+', text: JSON.stringify(markTypes(value, types)) };
 }
 
 /**
