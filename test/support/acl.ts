@@ -41,13 +41,18 @@ export function aclRules(groups: readonly string[], namespace: string): string[]
   });
 }
 
-/** The groups that apply to an application which uses these patterns. */
+/** What a pattern needs for a part of it that has to be chosen. */
+export const ACL_EXTRAS: Partial<Record<AclPattern, readonly string[]>> = {
+  cache: ['cache, with l1', 'cache, with clear() or deletePattern(): SCAN shows the names of all keys'],
+};
+
+/** The groups that apply to an application which uses all of these patterns. */
 export function aclGroups(mode: string, patterns: readonly AclPattern[], { setinfo = false } = {}): string[] {
   return [
     'every connection',
     ...(mode === 'cluster' ? ['Cluster'] : []),
     ...(setinfo ? ['Redis 7.2 and newer'] : []),
-    ...patterns,
+    ...patterns.flatMap((pattern) => [pattern, ...(ACL_EXTRAS[pattern] ?? [])]),
   ];
 }
 

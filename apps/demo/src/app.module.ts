@@ -15,7 +15,8 @@ function connection(): ConnectionOptions {
 
 @Module({
   imports: [
-    RedisPatternsModule.forRoot({ namespace: 'shop', connection: connection() }),
+    // With copies in the memory of each process: Redis tells them of every change.
+    RedisPatternsModule.forRoot({ namespace: 'shop', connection: connection(), cache: { l1: true } }),
     ProductsModule,
     OrdersModule,
     FulfilmentModule,

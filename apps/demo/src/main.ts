@@ -21,6 +21,7 @@ console.log(`listening on ${url}
 
 Try:
   curl ${url}/products/1                          slow the first time, fast afterwards (@Cacheable)
+  curl ${url}/products                            all of them, until one changes (a tag invalidates the list)
   curl -X PATCH ${url}/products/1 -H 'content-type: application/json' -d '{"price":99}'
                                                   the cache has the new price at once (@CachePut)
   curl -i -X POST ${url}/orders -H 'content-type: application/json' -H 'x-client: me' -d '{"productId":1}'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ConnectionStats } from 'nestjs-redis-patterns';
+import type { CacheStats, ConnectionStats } from 'nestjs-redis-patterns';
 import type { Order } from './orders/order.js';
 import type { Product } from './products/product.js';
 
@@ -53,6 +53,54 @@ async function cache({ id }: Product): Promise<void> {
     `${miss.body.name}: ${miss.ms.toFixed(0)} ms from the database, ${hit.ms.toFixed(0)} ms from the cache, in another process`,
   );
   expect(miss.ms >= SLOWNESS && hit.ms < SLOWNESS, 'the second read is answered by the cache');
+}
+
+async function cacheStats(): Promise<CacheStats[]> {
+  return Promise.all(
+    [first, second].map(async (shop) => (await send<CacheStats>('GET', `${shop}/products/cache`)).body),
+  );
+}
+
+async function stampede(): Promise<void> {
+  const { id } = await newProduct();
+  const loads = async () => (await cacheStats()).reduce((sum, stats) => sum + stats.loads, 0);
+  const before = await loads();
+  const shops = Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? first : second));
+  await Promise.all(shops.map((shop) => send<Product>('GET', `${shop}/products/${id}`)));
+  const loaded = (await loads()) - before;
+  say('stampede', `100 reads of a new product at once in two processes: read ${loaded} time from the database`);
+  // One shop may be the same as the other, when only one runs.
+  expect(loaded === 1 || first === second, 'the value is loaded once over both processes');
+}
+
+async function tags(): Promise<void> {
+  const count = async (shop: string) => (await send<Product[]>('GET', `${shop}/products`)).body.length;
+  const before = await count(second);
+  await newProduct();
+  const after = await count(second);
+  const again = await send<Product[]>('GET', `${second}/products`);
+  say(
+    'tag',
+    `a product more in one process: the list in the other has ${after} at once, again in ${again.ms.toFixed(0)} ms`,
+  );
+  expect(after === before + 1 && again.ms < SLOWNESS, 'the tag invalidates the list, and then it is cached again');
+}
+
+async function memory({ id, price }: Product): Promise<void> {
+  const l1Hits = async () => (await cacheStats())[1]!.l1Hits;
+  // A copy is kept by the first read from Redis, and used from then on.
+  await send<Product>('GET', `${second}/products/${id}`);
+  const before = await l1Hits();
+  await send<Product>('GET', `${second}/products/${id}`);
+  const hits = (await l1Hits()) - before;
+  await send('PATCH', `${first}/products/${id}`, { price: price + 2 });
+  const deadline = performance.now() + 2000;
+  let read = await send<Product>('GET', `${second}/products/${id}`);
+  while (read.body.price !== price + 2 && performance.now() < deadline) {
+    read = await send<Product>('GET', `${second}/products/${id}`);
+  }
+  say('copies', `${hits} read from memory, and after a change in the other process the new price, ${read.body.price}`);
+  expect(hits === 1 && read.body.price === price + 2, 'copies in memory follow the changes of other processes');
 }
 
 async function writeThrough({ id, price: before }: Product): Promise<void> {
@@ -119,6 +167,9 @@ try {
   console.log(`A tour of the shop on ${process.env.REDIS_MODE ?? 'Redis'}:`);
   const product = await newProduct();
   await cache(product);
+  await stampede();
+  await tags();
+  await memory(product);
   await writeThrough(product);
   await rateLimit(product);
   await fulfilled(await lastItem(product));

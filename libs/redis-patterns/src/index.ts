@@ -23,26 +23,42 @@ export {
   type SentinelConnectionOptions,
   type StandaloneConnectionOptions,
 } from './connection/index.js';
+export { CodecError, type ByteSize, type Class, type Codec, type CompressOptions } from './codec/index.js';
 export {
   CacheInvalidationError,
+  CacheLoadTimeoutError,
   CacheService,
+  CacheValueTooLargeError,
   defineCache,
+  type CacheBulkContext,
+  type CacheBulkFactory,
+  type CacheBulkValues,
   type CacheDefinition,
+  type CacheDeletePatternOptions,
   type CacheEntryOptions,
   type CacheFactory,
+  type CacheL1Options,
   type CacheLoadContext,
   type CacheLoadOptions,
   type CacheOptions,
   type CacheRegion,
   type CacheSetOptions,
+  type CacheStats,
+  type CacheValueOptions,
 } from './cache/index.js';
 export {
   Cacheable,
   CacheEvict,
   CachePut,
+  CacheResponse,
   type CacheableOptions,
   type CacheEvictMapping,
   type CachePutMapping,
+  type CacheTagsEviction,
+  type CacheResponseOptions,
+  type ResponseScope,
+  type ResponseScopeFunction,
+  type ResponseTagsFunction,
 } from './cache/nest/index.js';
 export {
   DecoratedMethodError,

@@ -92,6 +92,40 @@ class Products {
   }
 }
 
+const shelfCache = defineCache<[shelf: string, page: number], string[]>({
+  resource: 'shelf',
+  key: (shelf, page) => [shelf, page],
+  tags: (shelf) => [`shelf:${shelf}`],
+  resultTags: (items) => items.map((item) => `item:${item}`),
+});
+
+@Injectable()
+class Shelves {
+  reads = 0;
+
+  @Cacheable(shelfCache)
+  async page(shelf: string, page: number): Promise<string[]> {
+    this.reads++;
+    return [`${shelf}${page}`];
+  }
+
+  @Cacheable({ key: (shelf: string) => ['first', shelf], tags: (shelf: string) => [`shelf:${shelf}`] })
+  async first(_shelf: string): Promise<number> {
+    return ++this.reads;
+  }
+
+  @CachePut(shelfCache)
+  async replace(_shelf: string, _page: number, items: string[]): Promise<string[]> {
+    return items;
+  }
+
+  @CacheEvict({ tags: (shelf: string) => [`shelf:${shelf}`] })
+  async tidy(_shelf: string): Promise<void> {}
+
+  @CacheEvict(shelfCache, { tags: (_shelf: string, _page: number, item: string) => [`item:${item}`] })
+  async take(_shelf: string, _page: number, _item: string): Promise<void> {}
+}
+
 @Injectable({ scope: Scope.REQUEST })
 class RequestScoped {
   constructor(readonly products: Products) {}
@@ -148,7 +182,7 @@ async function boot(
   @Module({
     imports: [RedisPatternsModule.forRoot({ namespace: setup.namespace, connection, ...(cache ? { cache } : {}) })],
     controllers: [ProductsController],
-    providers: [Products, RequestScoped, ...providers],
+    providers: [Products, Shelves, RequestScoped, ...providers],
   })
   class AppModule {}
   const testing = await Test.createTestingModule({ imports: [AppModule] }).compile();
@@ -268,6 +302,28 @@ describeOnEachTopology('decorators of the cache', { user: 'cache' }, (topology) 
     await request(app.getHttpServer()).delete(`/products/${id}`).expect(200, 'removed');
     expect(await cache.has(productCache.key(id))).toBe(false);
     expect(await cache.has(['vat', 'DE'])).toBe(false);
+  });
+
+  it('stores under tags from arguments and results, and invalidates by them', async () => {
+    const shelves = app.get(Shelves);
+    const shelf = `s${next()}`;
+    const read = async () => [await shelves.page(shelf, 1), await shelves.page(shelf, 2), await shelves.first(shelf)];
+    await read();
+    await read();
+    expect(shelves.reads).toBe(3);
+    await shelves.tidy(shelf);
+    await read();
+    expect(shelves.reads).toBe(6);
+    // The entry of page 1, and what holds an item: page 2.
+    await shelves.take(shelf, 1, `${shelf}2`);
+    await read();
+    expect(shelves.reads).toBe(8);
+    await shelves.replace(shelf, 1, ['x', `${shelf}!`]);
+    expect(await shelves.page(shelf, 1)).toEqual(['x', `${shelf}!`]);
+    await cache.invalidateTags([`item:${shelf}!`]);
+    expect(await shelves.page(shelf, 1)).toEqual([`${shelf}1`]);
+    const by = shelfCache.optionsFor(shelf, 1);
+    expect(await cache.getOrSet(shelfCache.key(shelf, 1), async () => [], by)).toEqual([`${shelf}1`]);
   });
 
   it('changes nothing when the method fails, unless `before` says so', async () => {

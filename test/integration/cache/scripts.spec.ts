@@ -112,7 +112,7 @@ describeOnEachTopology('scripts of the cache', { user: 'cache' }, (topology) => 
   });
 
   it('abort and renew touch the lease of their token alone', async () => {
-    const abort = (token: string) => runScript(engine.connection, abortScript, [leaseKey], [token]);
+    const abort = (token: string) => runScript(engine.connection, abortScript, [leaseKey], [token, 0]);
     const renew = (token: string) => runScript(engine.connection, renewScript, [leaseKey], [token, 60_000]);
     expect([await abort('one'), await renew('one')]).toEqual([0, 0]);
     await begin('one');

@@ -66,7 +66,43 @@ export class GatedFactory<T> {
     this.#gates[run - 1]!.open(value);
   }
 
+  /** Lets all that still run return that value, so that nobody waits for them at the end. */
+  openAll(value: T): void {
+    for (const gate of this.#gates) gate.open(value);
+  }
+
   fail(run: number, error: Error): void {
     this.#gates[run - 1]!.fail(error);
   }
+}
+
+/** Names of the commands that one engine sends while it works, in order, and in how many turns of the event loop. */
+export async function commandsOf(
+  { engine }: TestCache,
+  work: () => Promise<unknown>,
+): Promise<{ names: string[]; turns: number }> {
+  const names: string[] = [];
+  const { client } = engine.connection;
+  const nodes = 'nodes' in client ? client.nodes('master') : [client];
+  const originals = nodes.map((node) => node.sendCommand);
+  let turns = 0;
+  let inTurn = false;
+  for (const node of nodes) {
+    const send = node.sendCommand.bind(node);
+    node.sendCommand = (command, ...rest) => {
+      names.push(command.name);
+      if (!inTurn) {
+        inTurn = true;
+        turns++;
+        setImmediate(() => (inTurn = false));
+      }
+      return send(command, ...rest);
+    };
+  }
+  try {
+    await work();
+  } finally {
+    nodes.forEach((node, index) => (node.sendCommand = originals[index]!));
+  }
+  return { names, turns };
 }

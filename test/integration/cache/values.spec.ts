@@ -279,7 +279,7 @@ describeOnEachTopology('values in the cache', { user: 'cache' }, (topology) => {
     );
     await expect(cache.set('a', 1, { ttl: '8d' })).rejects.toThrow(/cache\.maxTtl \(7d\)/);
     await expect(cache.set('a', 1, { version: -1 })).rejects.toBeInstanceOf(InvalidOptionsError);
-    await expect(cache.set('a', 1, { tags: ['x'] } as object)).rejects.toThrow(/tags: unknown option/);
+    await expect(cache.set('a', 1, { wait: 1 } as object)).rejects.toThrow(/wait: unknown option/);
   });
 
   it('gives every key a time to live, at most maxTtl', async () => {

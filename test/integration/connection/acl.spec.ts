@@ -9,7 +9,7 @@ import {
   type RedisPatternsOptions,
 } from 'nestjs-redis-patterns';
 import { slotOf } from '../../../libs/redis-patterns/src/keys/index.js';
-import { documentedAcl, SuiteUser, type AclPattern } from '../../support/acl.js';
+import { ACL_EXTRAS, documentedAcl, SuiteUser, type AclPattern } from '../../support/acl.js';
 import { eventually } from '../../support/eventually.js';
 import { RedisAdmin } from '../../support/redis-admin.js';
 import { describeOn, describeOnEachTopology, startOwn, type Topology } from '../../support/topologies.js';
@@ -72,7 +72,8 @@ describe('the ACL lines of the documentation', () => {
   it('are all known to these tests', () => {
     const others = ['every connection', 'Redis 7.2 and newer', 'a database other than 0', 'Cluster'];
     const sentinels = ['Sentinels', "Sentinels, with readFrom: 'replica'"];
-    expect([...documentedAcl().keys()]).toEqual([...others, ...PATTERNS, ...sentinels]);
+    const patterns = PATTERNS.flatMap((pattern) => [pattern, ...(ACL_EXTRAS[pattern] ?? [])]);
+    expect([...documentedAcl().keys()]).toEqual([...others, ...patterns, ...sentinels]);
   });
 
   it.each(PATTERNS)('let %s work, and do nothing else', async (pattern) => {

@@ -1,12 +1,28 @@
 import { BadRequestException, Body, Controller, Get, Param, ParseIntPipe, Patch, Post } from '@nestjs/common';
 import { ApiBadRequestResponse, ApiCreatedResponse, ApiNotFoundResponse, ApiOkResponse } from '@nestjs/swagger';
+import { CacheService, type CacheStats } from 'nestjs-redis-patterns';
 import { NewProduct, Product, ProductChange } from './product.js';
 import { ProductsService } from './products.service.js';
 
 @Controller('products')
 @ApiBadRequestResponse({ description: 'What was sent is no product' })
 export class ProductsController {
-  constructor(private readonly products: ProductsService) {}
+  constructor(
+    private readonly products: ProductsService,
+    private readonly cache: CacheService,
+  ) {}
+
+  @Get()
+  @ApiOkResponse({ type: [Product] })
+  list(): Promise<Product[]> {
+    return this.products.list();
+  }
+
+  /** What this process has seen of the cache. */
+  @Get('cache')
+  stats(): CacheStats {
+    return this.cache.stats();
+  }
 
   @Get(':id')
   @ApiOkResponse({ type: Product })

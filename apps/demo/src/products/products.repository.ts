@@ -39,6 +39,14 @@ export class ProductsRepository implements OnModuleInit {
     return name === undefined ? null : { id, name, price: Number(price), stock: Number(stock) };
   }
 
+  /** All products; as slow as one. */
+  async list(): Promise<Product[]> {
+    await delay(SLOWNESS);
+    const last = Number(await this.redis.get(LAST_ID));
+    const products = await Promise.all(Array.from({ length: last }, (_, index) => this.read(index + 1)));
+    return products.filter((product) => product !== null);
+  }
+
   async create(product: NewProduct): Promise<Product> {
     const id = await this.redis.incr(LAST_ID);
     await this.redis.hset(keyOf(id), Object.assign({ id }, product));

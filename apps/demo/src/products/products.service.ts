@@ -1,10 +1,17 @@
 import { Injectable, NotFoundException } from '@nestjs/common';
-import { Cacheable, CachePut, defineCache, WithLock } from 'nestjs-redis-patterns';
+import { Cacheable, CacheEvict, CachePut, defineCache, WithLock } from 'nestjs-redis-patterns';
 import type { NewProduct, Product, ProductChange } from './product.js';
 import { ProductsRepository } from './products.repository.js';
 
 /** One definition for all who read, write or evict a product: `shop:cache:product:<id>`. */
 export const productCache = defineCache<[id: number], Product>({ resource: 'product', key: (id) => id, ttl: '5m' });
+/** Whatever shows several products; a tag invalidates all of it at once. */
+export const catalogueCache = defineCache<[], Product[]>({
+  resource: 'catalogue',
+  key: () => [],
+  ttl: '5m',
+  tags: ['products'],
+});
 
 /** The lock of all who write a product. */
 export function stockLock(id: number): [resource: string, id: number] {
@@ -21,7 +28,13 @@ export class ProductsService {
     return found(id, await this.repository.find(id));
   }
 
-  create(product: NewProduct): Promise<Product> {
+  @Cacheable(catalogueCache)
+  async list(): Promise<Product[]> {
+    return this.repository.list();
+  }
+
+  @CacheEvict({ tags: ['products'] })
+  async create(product: NewProduct): Promise<Product> {
     return this.repository.create(product);
   }
 
@@ -40,6 +53,7 @@ export class ProductsService {
 
   /** Write-through: the database first, then the cache. */
   @CachePut(productCache, { key: (product: Product) => [product.id] })
+  @CacheEvict({ tags: ['products'] })
   protected async write(id: number, change: ProductChange): Promise<Product> {
     return found(id, await this.repository.change(id, change));
   }

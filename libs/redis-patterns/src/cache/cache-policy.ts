@@ -1,64 +1,95 @@
-import { z } from 'zod';
+import { addTypes, type Class } from '../codec/index.js';
 import { parseDuration, toMilliseconds, type Duration } from '../core/duration.js';
+import { InvalidOptionsError } from '../core/errors.js';
 import { parseOptions } from '../core/options.js';
+import type { CacheLoadOptions, CacheSetOptions, ResolvedCacheOptions, ResolvedEntryOptions } from './cache.options.js';
 import {
-  checkTtl,
-  entryOptionsShape,
-  type CacheLoadOptions,
-  type ResolvedCacheOptions,
-  type ResolvedEntryOptions,
-} from './cache.options.js';
+  entrySchema,
+  loadSchema,
+  MAX_TAGS,
+  mergeEntryOptions,
+  setSchema,
+  tagsSchema,
+  type ParsedEntryOptions,
+} from './cache.schema.js';
+import { NO_TAGS, tagNames, unionOfTags, type TagNames } from './tags.js';
 
 const DEFAULT_NEGATIVE_TTL = 30_000;
+/** Different options that calls may be given before their parsed forms are forgotten. */
+const MAX_PARSED = 500;
 
-const predicate = <Fn>() => z.custom<Fn>((value) => typeof value === 'function', 'must be a function').optional();
-const entrySchema = z.strictObject(entryOptionsShape);
-const loadSchema = entrySchema.extend({
-  when: predicate<() => boolean>(),
-  unless: predicate<(value: never) => boolean>(),
-  signal: z.custom<AbortSignal>((value) => value instanceof AbortSignal, 'must be an AbortSignal').optional(),
-});
-const versionRule = 'must be an integer >= 0';
-const setSchema = z.strictObject({
-  ttl: entryOptionsShape.ttl,
-  negativeTtl: entryOptionsShape.negativeTtl,
-  jitter: entryOptionsShape.jitter,
-  version: z
-    .union([z.int(versionRule).min(0, versionRule), z.bigint(versionRule).min(0n, versionRule)], versionRule)
-    .optional(),
-});
+/** How long a value is kept, milliseconds. */
+export interface Lifetime {
+  /** 0: it is not stored. */
+  readonly fresh: number;
+  readonly stale: number;
+}
+
+const NOT_STORED: Lifetime = { fresh: 0, stale: 0 };
+
+/** What belongs to one call beside the options of its entries. */
+interface Extras {
+  readonly tags?: TagNames;
+  readonly resultTags?: true | ((value: never) => readonly string[]) | undefined;
+  readonly useIf?: (() => boolean) | undefined;
+  readonly skipIf?: ((value: never) => boolean) | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly version?: string;
+}
 
 /** How the entries of one region, decorated method or call are stored and loaded: its options over those of the engine. */
 export class CachePolicy {
+  readonly tags: TagNames;
+  readonly resultTags: true | ((value: never) => readonly string[]) | undefined;
+  readonly useIf: (() => boolean) | undefined;
+  readonly skipIf: ((value: never) => boolean) | undefined;
+  readonly signal: AbortSignal | undefined;
+  /** Decimal text, or `''` for none. */
+  readonly version: string;
+
   private constructor(
     readonly options: ResolvedEntryOptions,
-    private readonly maxTtl: number,
+    private readonly base: ResolvedCacheOptions,
     /** Who asks, for messages: `ProductService.find`. */
     readonly name: string,
-    readonly useIf?: () => boolean,
-    readonly skipIf?: (value: never) => boolean,
-    readonly signal?: AbortSignal,
-    /** Decimal text, or `''` for none. */
-    readonly version = '',
-  ) {}
+    extras: Extras = {},
+  ) {
+    this.tags = extras.tags ?? NO_TAGS;
+    this.resultTags = extras.resultTags;
+    this.useIf = extras.useIf;
+    this.skipIf = extras.skipIf;
+    this.signal = extras.signal;
+    this.version = extras.version ?? '';
+  }
 
   /** @throws InvalidOptionsError naming `where` and the option */
   static forEntries(raw: unknown, base: ResolvedCacheOptions, where: string): CachePolicy {
-    return new CachePolicy(merge(base, parseOptions(entrySchema, raw ?? {}, where), where), base.maxTtl, where);
+    const { tags, types, ...entry } = parseOptions(entrySchema, raw ?? {}, where);
+    learn(types, base, where);
+    return new CachePolicy(merge(entry, base, where), base, where, { tags: tagNames(tags) });
   }
 
   /** @throws InvalidOptionsError naming `where` and the option */
   static forLoad(raw: CacheLoadOptions<never> | undefined, base: ResolvedCacheOptions, where: string): CachePolicy {
-    if (raw === undefined) return new CachePolicy(base, base.maxTtl, where);
-    const { when, unless, signal, ...entry } = parseOptions(loadSchema, raw, where);
-    return new CachePolicy(merge(base, entry, where), base.maxTtl, where, when, unless, signal);
+    if (raw === undefined) return new CachePolicy(base, base, where);
+    const options = parsedBefore(raw, base) ?? parseAndRemember(raw, base, where);
+    const { tags, types, resultTags, when, unless, signal } = raw;
+    learn(types, base, where);
+    return new CachePolicy(options, base, where, {
+      tags: tagNames(tags),
+      resultTags,
+      useIf: when,
+      skipIf: unless,
+      signal,
+    });
   }
 
   /** @throws InvalidOptionsError naming `where` and the option */
-  static forSet(raw: unknown, base: ResolvedCacheOptions, where: string): CachePolicy {
-    if (raw === undefined) return new CachePolicy(base, base.maxTtl, where);
-    const { version, ...entry } = parseOptions(setSchema, raw, where);
-    return new CachePolicy(merge(base, entry, where), base.maxTtl, where).withVersion(version);
+  static forSet(raw: CacheSetOptions | undefined, base: ResolvedCacheOptions, where: string): CachePolicy {
+    if (raw === undefined) return new CachePolicy(base, base, where);
+    const { version, tags, types, ...entry } = parseOptions(setSchema, raw, where);
+    learn(types, base, where);
+    return new CachePolicy(merge(entry, base, where), base, where, { tags: tagNames(tags) }).withVersion(version);
   }
 
   /**
@@ -69,46 +100,133 @@ export class CachePolicy {
   withVersion(version: number | bigint | undefined): CachePolicy {
     if (version === undefined) return this;
     const parsed = parseOptions(setSchema.pick({ version: true }), { version }, this.name);
-    return new CachePolicy(
-      this.options,
-      this.maxTtl,
-      this.name,
-      this.useIf,
-      this.skipIf,
-      this.signal,
-      String(parsed.version),
-    );
+    return new CachePolicy(this.options, this.base, this.name, { ...this.#extras, version: String(parsed.version) });
   }
 
   /**
-   * Milliseconds that a value is kept, shortened at random; 0: it is not stored.
+   * The same with these tags.
+   *
+   * @param resultTags further ones, from the value
+   * @throws InvalidOptionsError when they are not an array of texts
+   */
+  withTags(tags: readonly string[], resultTags?: (value: never) => readonly string[]): CachePolicy {
+    if (!areTags(tags)) parseOptions(tagsSchema, tags, this.name, 'tags');
+    const extras = { ...this.#extras, tags: tagNames(tags), resultTags: resultTags ?? this.resultTags };
+    return new CachePolicy(this.options, this.base, this.name, extras);
+  }
+
+  /** The same for a value that is known: with all of its tags. */
+  forValue(value: unknown): CachePolicy {
+    if (typeof this.resultTags !== 'function') return this;
+    const tags = this.parseResultTags(this.resultTags(value as never), 'resultTags');
+    return new CachePolicy(this.options, this.base, this.name, { ...this.#extras, tags: unionOfTags(this.tags, tags) });
+  }
+
+  /**
+   * For how long a value is kept; the fresh time is shortened at random.
    *
    * @param own what the factory has set, milliseconds; longer than `maxTtl` is cut to that
    */
-  ttlOf(value: unknown, own?: number): number {
+  lifetimeOf(value: unknown, own?: number): Lifetime {
     const { ttl, negativeTtl, jitter } = this.options;
     const isNegative = value === null || value === undefined;
+    // What does not exist now may exist soon: no copy of that outlives its time.
+    const stale = isNegative ? 0 : this.options.stale;
     const nominal = own ?? (isNegative ? (negativeTtl ?? Math.min(ttl, DEFAULT_NEGATIVE_TTL)) : ttl);
-    if (nominal === 0) return 0;
-    return Math.max(1, Math.round(Math.min(nominal, this.maxTtl) * (1 - Math.random() * jitter)));
+    if (nominal === 0) return NOT_STORED;
+    const fresh = Math.min(nominal, this.base.maxTtl - stale) * (1 - Math.random() * jitter);
+    return { fresh: Math.max(1, Math.round(fresh)), stale };
   }
 
   /** @throws InvalidOptionsError when it is not a duration */
   parseTtl(ttl: Duration): number {
     return parseDuration(ttl) ?? toMilliseconds(ttl, this.name, 'ctx.setTtl()');
   }
+
+  /** @throws InvalidOptionsError when they are not an array of texts, or cannot be told before the load */
+  parseResultTags(tags: readonly string[], option: string): TagNames {
+    if (this.resultTags === undefined) {
+      const message = `needs the option resultTags: true, so that the load can notice an invalidation while it runs`;
+      throw new InvalidOptionsError(this.name, [{ path: option, message }]);
+    }
+    return tagNames(parseOptions(tagsSchema, tags, this.name, option));
+  }
+
+  get #extras(): Extras {
+    const { tags, resultTags, useIf, skipIf, signal, version } = this;
+    return { tags, resultTags, useIf, skipIf, signal, version };
+  }
 }
 
-/** What is given wins; of the engine's own options only those about entries are taken over. */
-function merge(base: ResolvedCacheOptions, given: Partial<ResolvedEntryOptions>, where: string): ResolvedEntryOptions {
-  if (given.ttl !== undefined) checkTtl(given.ttl, base.maxTtl, where, 'ttl');
-  if (given.negativeTtl !== undefined) checkTtl(given.negativeTtl, base.maxTtl, where, 'negativeTtl');
-  return {
-    ttl: given.ttl ?? base.ttl,
-    negativeTtl: given.negativeTtl ?? base.negativeTtl,
-    jitter: given.jitter ?? base.jitter,
-    lease: given.lease ?? base.lease,
-    wait: given.wait ?? base.wait,
-    maxHold: given.maxHold ?? base.maxHold,
-  };
+/** Options that differ from call to call, and are checked by hand. */
+const PER_CALL: ReadonlySet<string> = new Set(['tags', 'types', 'resultTags', 'when', 'unless', 'signal']);
+
+/** By engine; parsing costs more than a hit, and calls bring the same few options again and again. */
+const parsed = new WeakMap<ResolvedCacheOptions, Map<string, ResolvedEntryOptions>>();
+
+/** What the same options were parsed to before; `undefined` when they have to be parsed, also to find what is wrong. */
+function parsedBefore(raw: CacheLoadOptions<never>, base: ResolvedCacheOptions): ResolvedEntryOptions | undefined {
+  if (!hasGoodExtras(raw)) return undefined;
+  return parsed.get(base)?.get(signatureOf(raw));
+}
+
+function parseAndRemember(
+  raw: CacheLoadOptions<never>,
+  base: ResolvedCacheOptions,
+  where: string,
+): ResolvedEntryOptions {
+  const {
+    tags: _tags,
+    types: _types,
+    when: _when,
+    unless: _unless,
+    signal: _signal,
+    resultTags: _resultTags,
+    ...entry
+  } = parseOptions(loadSchema, raw, where);
+  const options = merge(entry, base, where);
+  let known = parsed.get(base);
+  if (known === undefined || known.size >= MAX_PARSED) parsed.set(base, (known = new Map()));
+  known.set(signatureOf(raw), options);
+  return options;
+}
+
+function hasGoodExtras({ tags, resultTags, when, unless, signal }: CacheLoadOptions<never>): boolean {
+  if (tags !== undefined && !areTags(tags)) return false;
+  if (when !== undefined && typeof when !== 'function') return false;
+  if (unless !== undefined && typeof unless !== 'function') return false;
+  if (resultTags !== undefined && resultTags !== true && typeof resultTags !== 'function') return false;
+  return signal === undefined || signal instanceof AbortSignal;
+}
+
+/** What `tagsSchema` says, at the cost of a hit. */
+function areTags(tags: unknown): boolean {
+  if (!Array.isArray(tags) || tags.length > MAX_TAGS) return false;
+  for (const tag of tags) if (typeof tag !== 'string' || tag === '') return false;
+  return true;
+}
+
+function signatureOf(raw: object): string {
+  let signature = '';
+  for (const name in raw) {
+    if (PER_CALL.has(name)) continue;
+    const value = (raw as Record<string, unknown>)[name];
+    if (typeof value === 'number') signature += `${name}=${value};`;
+    else if (value !== undefined) signature += `${name}=${describe(value)};`;
+  }
+  return signature;
+}
+
+/** Unequal for what is parsed to something unequal. */
+function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  return typeof value === 'object' && value !== null ? `{${signatureOf(value)}}` : `${typeof value} ${String(value)}`;
+}
+
+function learn(types: readonly Class[] | undefined, base: ResolvedCacheOptions, where: string): void {
+  if (types !== undefined) addTypes(base.values.types, types, where);
+}
+
+function merge(given: Partial<ParsedEntryOptions>, base: ResolvedCacheOptions, where: string): ResolvedEntryOptions {
+  return mergeEntryOptions(base, given, base.maxTtl, where);
 }

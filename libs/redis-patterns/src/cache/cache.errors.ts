@@ -1,3 +1,4 @@
+import { formatDuration } from '../core/duration.js';
 import { RedisPatternsError } from '../core/errors.js';
 
 /**
@@ -28,5 +29,51 @@ export class CacheInvalidationError extends RedisPatternsError {
       { cause },
     );
     Object.defineProperty(this, 'result', { value: result, enumerable: false });
+  }
+}
+
+/**
+ * A factory ran longer than `timeouts.hard`, and there was no stale copy to answer with. Its signal has been aborted. Code
+ * `ERR_CACHE_LOAD_TIMEOUT`.
+ *
+ * @example
+ * ```ts
+ * await cache.getOrSet(key, ({ signal }) => fetchRate(signal), { timeouts: { hard: '2s' } });
+ * ```
+ */
+export class CacheLoadTimeoutError extends RedisPatternsError {
+  constructor(
+    name: string,
+    /** Milliseconds. */
+    readonly timeout: number,
+  ) {
+    super(
+      'ERR_CACHE_LOAD_TIMEOUT',
+      `A factory of ${name} took longer than timeouts.hard (${formatDuration(timeout)}). Let it follow its ctx.signal, raise ` +
+        `the timeout, or set 'stale', so that a former value can answer.`,
+    );
+  }
+}
+
+/**
+ * An encoded value is larger than `cache.maxBytes`. Only with `cache.onOversize: 'throw'`. Code `ERR_CACHE_VALUE_TOO_LARGE`.
+ *
+ * @example
+ * ```ts
+ * await cache.set('report', hugeReport); // the former entry is evicted
+ * ```
+ */
+export class CacheValueTooLargeError extends RedisPatternsError {
+  constructor(
+    name: string,
+    /** Encoded size. */
+    readonly bytes: number,
+    readonly maxBytes: number,
+  ) {
+    super(
+      'ERR_CACHE_VALUE_TOO_LARGE',
+      `A value of ${name} is too large to be cached: ${bytes} bytes, cache.maxBytes is ${maxBytes}. Cache less of it, or parts, ` +
+        `or raise cache.maxBytes.`,
+    );
   }
 }

@@ -1,31 +1,30 @@
-import type { EngineContext } from '../connection/index.js';
 import { CodecError } from '../codec/index.js';
+import type { EngineContext } from '../connection/index.js';
 import { toMilliseconds, type Duration } from '../core/duration.js';
+import { InvalidOptionsError } from '../core/errors.js';
+import { parseOptions } from '../core/options.js';
 import type { Key } from '../keys/index.js';
-import type { Telemetry } from '../telemetry/index.js';
+import type { CacheBulkFactory } from './bulk.js';
+import { CacheEngine } from './cache-engine.js';
 import { CachePolicy } from './cache-policy.js';
-import { CacheInvalidationError } from './cache.errors.js';
-import type { CacheLoadOptions, CacheSetOptions, ResolvedCacheOptions } from './cache.options.js';
-import { DeferredEvictions } from './deferred-evictions.js';
-import { decodeContent, encodeContent, type Content } from './entry.js';
-import { EntryReader, type Found } from './entry-reader.js';
-import { EntryStore } from './entry-store.js';
-import { Flights } from './flights.js';
-import { FactoryContext, type CacheFactory } from './load-context.js';
-import { Loader } from './loader.js';
+import { CacheInvalidationError, CacheValueTooLargeError } from './cache.errors.js';
+import type {
+  CacheDeletePatternOptions,
+  CacheLoadOptions,
+  CacheSetOptions,
+  ResolvedCacheOptions,
+} from './cache.options.js';
+import { deletePatternSchema, tagsSchema } from './cache.schema.js';
+import type { CacheStats } from './cache-stats.js';
+import type { CacheFactory } from './load-context.js';
+import { contextOf } from './lookup.js';
 import { isRedisFailure } from './redis-failure.js';
-import { TimeBudget } from './time-budget.js';
-
-/** A caller that a load did not cover joins another one so many times in all, then it loads for itself. */
-const MAX_JOINS = 2;
-const EVICT_BATCH = 500;
-/** Milliseconds that running loads have when the application closes. */
-const CLOSE_GRACE = 2_000;
+import { tagNames } from './tags.js';
 
 /**
  * Cache-aside on Redis. Reads never fail because of Redis: without it they load, at most `operationTimeout` later. Writes and
- * evictions reject when Redis does not answer. A value whose load began before an eviction or a `set` is never
- * stored, nor given to a call that begins afterwards.
+ * invalidations reject when Redis does not answer. A value whose load began before an eviction, a `set`, an invalidation of
+ * one of its tags or a `clear` is never given to a call that begins after that was acknowledged.
  *
  * @example
  * ```ts
@@ -34,48 +33,45 @@ const CLOSE_GRACE = 2_000;
  * ```
  */
 export class CacheService {
-  readonly #store: EntryStore;
-  readonly #reader: EntryReader;
-  readonly #flights = new Flights();
-  readonly #loader: Loader;
-  readonly #deferred: DeferredEvictions;
-  readonly #telemetry: Telemetry;
-  readonly #warned = new Set<string>();
+  readonly #engine: CacheEngine;
 
   constructor(
     context: EngineContext,
     /** Options of the engine, resolved; times in milliseconds. */
     readonly options: ResolvedCacheOptions,
   ) {
-    this.#telemetry = context.telemetry;
-    this.#store = new EntryStore(context, options.schemaVersion);
-    this.#deferred = new DeferredEvictions(this.#store, context.telemetry);
-    this.#reader = new EntryReader(this.#store, options.schemaVersion);
-    this.#loader = new Loader(this.#store, this.#reader, this.#flights, {
-      operationTimeout: options.operationTimeout,
-      onUncacheable: (policy, error) => this.#warnOnce(policy.name, error),
-    });
+    this.#engine = new CacheEngine(context, options);
   }
 
   /**
-   * The value, a copy of its own for each caller; `undefined` when there is none or Redis does not answer.
+   * The fresh value, a copy of its own for each caller; `undefined` when there is none or Redis does not answer.
    *
    * A cached `undefined` looks like a miss; {@link getOrSet} and {@link has} tell them apart.
    *
    * @throws InvalidKeyError
    */
   async get<T>(key: Key): Promise<T | undefined> {
-    const found = await this.#read(this.#store.keyOf(key), this.#budget());
-    return found.state === 'hit' ? (found.value as T) : undefined;
+    return (await this.#engine.find(key))?.value as T | undefined;
+  }
+
+  /**
+   * The fresh values of several keys, by the very keys that were given; those without one are absent. Costs 1 command for 500
+   * keys, in a Cluster 1 for each key, all in one round trip.
+   *
+   * @throws InvalidKeyError
+   */
+  async getMany<T, K extends Key = Key>(keys: Iterable<K>): Promise<Map<K, T>> {
+    return (await this.#engine.findMany([...keys])) as Map<K, T>;
   }
 
   /**
    * The cached value, or what the factory makes, which is then stored. Calls of this process share one running factory, and
    * over all processes one at a time stores. `null` and `undefined` are values too.
    *
-   * Costs 1 command for a hit and 3 for a load.
+   * Costs 1 command for a hit and 3 for a load; each tag adds a key to the first, and a command to the second.
    *
    * @throws what the factory throws, unchanged; it is not cached
+   * @throws CacheLoadTimeoutError after `timeouts.hard`, CacheValueTooLargeError with `onOversize: 'throw'`
    * @throws InvalidKeyError, InvalidOptionsError; `signal.reason` when the caller gives up
    *
    * @example
@@ -85,6 +81,7 @@ export class CacheService {
    *   setTtl(secondsToExpiry(response) * 1000);
    *   return response.json();
    * });
+   * const page = await cache.getOrSet(['page', 7], load, { tags: ['products'], ttl: '10m', stale: '1h' });
    * ```
    */
   async getOrSet<T>(key: Key, factory: CacheFactory<T>, options?: CacheLoadOptions<T> | CachePolicy): Promise<T> {
@@ -92,30 +89,60 @@ export class CacheService {
       options instanceof CachePolicy ? options : CachePolicy.forLoad(options, this.options, 'CacheService.getOrSet');
     policy.signal?.throwIfAborted();
     if (policy.useIf?.() === false) return factory(contextOf(policy));
-    return (await this.#getOrLoad(this.#store.keyOf(key), factory, policy)) as T;
+    return (await this.#engine.getOrLoad(key, factory, policy)) as T;
+  }
+
+  /**
+   * {@link getOrSet} for several keys: one read, and one call of the factory for all keys that are missing here and that no other
+   * caller loads. Values by the very keys that were given.
+   *
+   * @throws what the factory throws, unchanged; InvalidKeyError, InvalidOptionsError
+   *
+   * @example
+   * ```ts
+   * const keys = ids.map((id) => productCache.key(id));
+   * const products = await cache.getOrSetMany(keys, async (missing) => {
+   *   const rows = await repository.findByIds(missing.map(([, id]) => id));
+   *   return new Map(missing.map((key) => [key, rows.get(key[1])]));
+   * });
+   * ```
+   */
+  async getOrSetMany<T, K extends Key = Key>(
+    keys: Iterable<K>,
+    factory: CacheBulkFactory<K, T>,
+    options?: CacheLoadOptions<T>,
+  ): Promise<Map<K, T>> {
+    const policy = CachePolicy.forLoad(options, this.options, 'CacheService.getOrSetMany');
+    policy.signal?.throwIfAborted();
+    return (await this.#engine.getOrLoadMany([...keys], factory, policy)) as Map<K, T>;
   }
 
   /**
    * Stores a value; loads that are running do not store theirs afterwards.
    *
-   * @returns `false` when it was not stored: an entry with a higher `version` was kept, the entry was one of a higher
-   * `schemaVersion` (and is evicted), or it is an empty value with `negativeTtl: 0` (then, too, the former one is evicted)
+   * @returns `false` when it was not stored: an entry with a higher `version` was kept; or the former entry was evicted, as it
+   * is one of a higher `schemaVersion`, or the value is empty with `negativeTtl: 0`, or larger than `maxBytes`
    * @throws RedisUnavailableError, RedisCommandError; the entry is then evicted when Redis answers again
-   * @throws CodecError for a value that cannot be stored so that it comes back equal; the former one is evicted
+   * @throws CodecError for a value that cannot be stored so that it comes back equal, CacheValueTooLargeError with
+   * `onOversize: 'throw'`; the former one is evicted
    * @throws InvalidKeyError, InvalidOptionsError
    */
   async set(key: Key, value: unknown, options?: CacheSetOptions | CachePolicy): Promise<boolean> {
     const policy =
       options instanceof CachePolicy ? options : CachePolicy.forSet(options, this.options, 'CacheService.set');
-    const entryKey = this.#store.keyOf(key);
-    const ttl = policy.ttlOf(value);
-    if (ttl === 0) {
-      await this.#evict(entryKey, 0);
-      return false;
-    }
-    const content = await this.#encodeOrEvict(entryKey, value);
-    const entry = { content, ttl, loadMs: 0, version: policy.version };
-    return this.#write(entryKey, () => this.#store.put(entryKey, entry, this.#limits));
+    return this.#engine.writes.set(this.#engine.keyOf(key), value, policy);
+  }
+
+  /**
+   * {@link set} for several values. All are tried, also when one fails.
+   *
+   * @returns how many were stored
+   * @throws the first error, when all have been tried
+   */
+  async setMany(entries: Iterable<readonly [key: Key, value: unknown]>, options?: CacheSetOptions): Promise<number> {
+    const policy = CachePolicy.forSet(options, this.options, 'CacheService.setMany');
+    const values = [...entries].map(([key, value]) => [this.#engine.keyOf(key), value] as const);
+    return this.#engine.writes.setMany(values, policy);
   }
 
   /**
@@ -127,8 +154,8 @@ export class CacheService {
    * @throws InvalidKeyError, InvalidOptionsError
    */
   async evict(key: Key, { quarantine = 0 }: { quarantine?: Duration } = {}): Promise<boolean> {
-    const entryKey = this.#store.keyOf(key);
-    return this.#evict(entryKey, toMilliseconds(quarantine, 'CacheService.evict', 'quarantine'));
+    const ms = toMilliseconds(quarantine, 'CacheService.evict', 'quarantine');
+    return this.#engine.writes.evict(this.#engine.keyOf(key), ms);
   }
 
   /**
@@ -137,128 +164,97 @@ export class CacheService {
    * @returns how many entries there were
    * @throws the first error, when all have been tried
    */
-  async evictMany(keys: readonly Key[]): Promise<number> {
-    const entryKeys = [...new Set(keys.map((key) => this.#store.keyOf(key)))];
-    const results: PromiseSettledResult<boolean>[] = [];
-    for (let start = 0; start < entryKeys.length; start += EVICT_BATCH) {
-      const batch = entryKeys.slice(start, start + EVICT_BATCH);
-      results.push(...(await Promise.allSettled(batch.map((entryKey) => this.#evict(entryKey, 0)))));
-    }
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
-    return results.filter((result) => result.status === 'fulfilled' && result.value).length;
+  async evictMany(keys: Iterable<Key>): Promise<number> {
+    return this.#engine.writes.evictMany([...keys].map((key) => this.#engine.keyOf(key)));
   }
 
   /**
-   * Ends the fresh time of an entry. As no entry of this release has a stale copy, that is what {@link evict} does.
+   * Ends the fresh time of an entry: the next call loads. A stale copy stays for its stale time; without one the entry is deleted.
    *
    * @returns whether there was an entry
    * @throws RedisUnavailableError, RedisCommandError; the entry is then evicted when Redis answers again
    */
   async expire(key: Key): Promise<boolean> {
-    const entryKey = this.#store.keyOf(key);
-    return this.#write(entryKey, () => this.#store.expire(entryKey, this.#limits));
+    return this.#engine.writes.expire(this.#engine.keyOf(key));
+  }
+
+  /**
+   * Invalidates every entry that has one of the tags, whatever their number, and the loads of such entries that are running.
+   * Costs 1 command, and then 1 for each tag.
+   *
+   * @throws RedisUnavailableError, RedisCommandError; the tags are then invalidated when Redis answers again
+   * @throws InvalidOptionsError
+   *
+   * @example
+   * ```ts
+   * await cache.invalidateTags(['products', `category:${id}`]);
+   * ```
+   */
+  async invalidateTags(tags: readonly string[]): Promise<void> {
+    const names = tagNames(parseOptions(tagsSchema, tags, 'CacheService.invalidateTags', 'tags'));
+    if (names.length > 0) await this.#engine.writes.invalidateTags(names);
+  }
+
+  /**
+   * Deletes the entries whose key matches a glob, on all masters, with SCAN and UNLINK. The glob is that of Redis (`*`, `?`,
+   * `[ab]`, `\` before a character that is meant as it is), for the key without namespace: `product:*`. Meant for tools: it goes
+   * through all keys of the database. Tags are the way to invalidate many entries in a running application.
+   *
+   * @returns how many entries there were
+   * @throws RedisUnavailableError, RedisCommandError, also when a part has been deleted; InvalidOptionsError
+   */
+  async deletePattern(glob: string, options: CacheDeletePatternOptions = {}): Promise<number> {
+    const where = 'CacheService.deletePattern';
+    const { dryRun, limit = Infinity } = parseOptions(deletePatternSchema, options, where);
+    if (typeof glob === 'string' && glob !== '') return this.#engine.writes.deletePattern(glob, { dryRun, limit });
+    throw new InvalidOptionsError(where, [{ path: 'glob', message: "must be a text such as 'product:*'" }]);
+  }
+
+  /**
+   * Deletes all entries of this namespace, on all masters, with SCAN and UNLINK; other keys are not touched. Loads that are running
+   * do not store afterwards.
+   *
+   * @returns how many entries there were
+   * @throws RedisUnavailableError, RedisCommandError; all is then cleared when Redis answers again
+   */
+  async clear(): Promise<number> {
+    return this.#engine.writes.clear();
   }
 
   /** Whether {@link get} would find a value, `null` and `undefined` included. `false` when Redis does not answer. */
   async has(key: Key): Promise<boolean> {
-    return (await this.#read(this.#store.keyOf(key), this.#budget())).state === 'hit';
+    return (await this.#engine.find(key)) !== undefined;
   }
 
-  /** Milliseconds that the value has left, at least 1; `undefined` when there is none or Redis does not answer. Costs 2 commands. */
+  /**
+   * Milliseconds that the value stays fresh; 0 when there is only a stale copy, `undefined` when there is nothing or Redis does not
+   * answer. Costs 2 commands in one round trip.
+   */
   async ttl(key: Key): Promise<number | undefined> {
-    const entryKey = this.#store.keyOf(key);
-    return this.#deferred.has(entryKey) ? undefined : this.#reader.freshFor(entryKey, this.#budget());
+    return this.#engine.freshFor(key);
+  }
+
+  /** What this process has seen since it started, and what it holds. Costs nothing. */
+  stats(): CacheStats {
+    return this.#engine.stats();
   }
 
   /**
    * What a decorated method does when it has done its work and the cache could not be told: as `onInvalidationError` says.
    *
    * @internal
-   * @throws CacheInvalidationError; `error` itself when it is no failure of Redis or the codec
+   * @throws CacheInvalidationError; `error` itself when it is no failure of Redis, the codec or the size
    */
   invalidationFailed(method: string, result: unknown, error: unknown): void {
-    if (!isRedisFailure(error) && !(error instanceof CodecError)) throw error;
+    const isKnown = isRedisFailure(error) || error instanceof CodecError || error instanceof CacheValueTooLargeError;
+    if (!isKnown) throw error;
     if (this.options.onInvalidationError === 'throw') throw new CacheInvalidationError(method, result, error);
     const message = `${method} has done its work, but not changed its cache entry, which is evicted instead: ${error.message}`;
-    this.#telemetry.emit('error', { pattern: 'Cache', code: 'ERR_CACHE_INVALIDATION', message, error });
+    this.#engine.telemetry.emit('error', { pattern: 'Cache', code: 'ERR_CACHE_INVALIDATION', message, error });
   }
 
   /** Lets running loads end, for 2 s at most, then aborts their signal. Queued evictions are dropped. */
-  async close(): Promise<void> {
-    this.#deferred.close();
-    await this.#flights.drain(AbortSignal.timeout(CLOSE_GRACE));
+  close(): Promise<void> {
+    return this.#engine.close();
   }
-
-  async #getOrLoad(entryKey: string, factory: CacheFactory<unknown>, policy: CachePolicy): Promise<unknown> {
-    const { signal } = policy;
-    for (let joins = 0; ; joins++) {
-      const budget = this.#budget();
-      const found = await this.#read(entryKey, budget);
-      if (found.state === 'hit') return found.value;
-      signal?.throwIfAborted();
-      const running = joins < MAX_JOINS ? this.#flights.find(entryKey) : undefined;
-      if (running === undefined) {
-        const seenId = found.state === 'miss' ? found.seenId : '';
-        const request = { entryKey, seenId, factory, policy, budget, offline: found.state === 'offline' };
-        return (await this.#loader.start(request).wait(signal)).value;
-      }
-      const { ticket } = running;
-      const { content, covers, offline } = await running.wait(signal);
-      // What cannot be copied cannot be shared: each caller makes its own.
-      if (content === undefined) return factory(contextOf(policy));
-      if (ticket <= covers || (offline && found.state === 'offline')) return decodeContent(content);
-    }
-  }
-
-  /** What is to be evicted counts as missing until Redis has been told. */
-  async #read(entryKey: string, budget: TimeBudget): Promise<Found> {
-    return this.#deferred.has(entryKey) ? { state: 'offline' } : this.#reader.read(entryKey, budget);
-  }
-
-  #evict(entryKey: string, quarantineMs: number): Promise<boolean> {
-    return this.#write(entryKey, () => this.#store.evict(entryKey, quarantineMs, this.#limits));
-  }
-
-  /** Nobody joins a load that began before the change, or before it is acknowledged; a change that fails is made up for. */
-  async #write<T>(entryKey: string, send: () => Promise<T>): Promise<T> {
-    this.#flights.detach(entryKey);
-    try {
-      return await send();
-    } catch (error) {
-      if (isRedisFailure(error)) this.#deferred.add(entryKey);
-      throw error;
-    } finally {
-      this.#flights.detach(entryKey);
-    }
-  }
-
-  async #encodeOrEvict(entryKey: string, value: unknown): Promise<Content> {
-    try {
-      return encodeContent(value);
-    } catch (error) {
-      await this.#evict(entryKey, 0);
-      throw error;
-    }
-  }
-
-  #warnOnce(name: string, error: unknown): void {
-    if (this.#warned.has(name)) return;
-    this.#warned.add(name);
-    const message = `A value of ${name} is returned, but not cached: ${(error as Error).message}`;
-    this.#telemetry.emit('warning', { pattern: 'Cache', code: 'ERR_CODEC', message });
-  }
-
-  #budget(): TimeBudget {
-    return new TimeBudget(this.options.operationTimeout);
-  }
-
-  get #limits(): { deadline: number } {
-    return { deadline: this.options.operationTimeout };
-  }
-}
-
-/** For a factory that is run without the cache. */
-function contextOf(policy: CachePolicy): FactoryContext {
-  return new FactoryContext({ signal: policy.signal ?? new AbortController().signal }, policy);
 }

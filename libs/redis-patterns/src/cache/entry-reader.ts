@@ -1,13 +1,21 @@
-import { decodeContent, isUsable, parseEntry, type Content } from './entry.js';
-import type { EntryStore } from './entry-store.js';
+import { unpack } from '../codec/index.js';
+import type { ResolvedCacheOptions } from './cache.options.js';
+import { decodeContent, isUsable, idOf, parseEntry, type Entry } from './entry.js';
+import type { EntryStore, Question, RawEntry } from './entry-store.js';
 import { isRedisFailure } from './redis-failure.js';
+import { judgeTags, unionOfTags, type TagNames } from './tags.js';
 import type { TimeBudget } from './time-budget.js';
 
-/** A value that was found: a private copy, and what to make further ones of. */
+/** A value that was found: a private copy, and what to make further ones of. `'stale'`: its fresh time is over. */
 export interface FoundValue {
-  readonly state: 'hit';
+  readonly state: 'hit' | 'stale';
   readonly value: unknown;
-  readonly content: Content;
+  readonly entry: Entry;
+  /** Milliseconds that it stays fresh; `undefined` when that was not asked for. */
+  readonly freshMs: number | undefined;
+  /** Tags whose tokens were asked for, and the tokens: all of the entry are among them. */
+  readonly tags: TagNames;
+  readonly tokens: RawEntry['tokens'];
 }
 
 /** `seenId` is the id of an entry that is there and cannot be used, or `''`. */
@@ -16,47 +24,122 @@ export interface Miss {
   readonly seenId: string;
 }
 
-/** What a read has found; `offline`: Redis does not answer. */
+/** What a read has found; `offline`: Redis does not answer, or must not be asked. */
 export type Found = FoundValue | Miss | { readonly state: 'offline' };
 
+/** It cannot be judged before this is known. */
+interface Unclear {
+  readonly state: 'ask';
+  readonly question: Question;
+}
+
 const NOTHING: Miss = { state: 'miss', seenId: '' };
-const OFFLINE: Found = { state: 'offline' };
+export const OFFLINE: Found = { state: 'offline' };
+/** An entry that changes its tags each time that it is looked at is a miss. */
+const MAX_LOOKS = 3;
 
 /** Reads entries, and judges whether they can be used. */
 export class EntryReader {
   constructor(
     private readonly store: EntryStore,
-    private readonly schemaVersion: number,
+    private readonly options: Pick<ResolvedCacheOptions, 'schemaVersion' | 'values' | 'compression'>,
+    /** Tags whose invalidation Redis has not been told of. */
+    private readonly isInvalid: (tag: string) => boolean,
   ) {}
 
-  async read(entryKey: string, budget: TimeBudget): Promise<Found> {
-    const text = await online(budget.spend((deadline) => this.store.read(entryKey, { deadline })));
-    if (text === undefined) return OFFLINE;
-    // Whether an entry with a stale time is fresh depends on the time it has left: a load will see.
-    return text === null ? NOTHING : this.judge(text, { stale: false });
-  }
-
-  /** Milliseconds that the entry is still fresh; `undefined` when it is not, or Redis does not answer. */
-  async freshFor(entryKey: string, budget: TimeBudget): Promise<number | undefined> {
-    const reply = await online(budget.spend((deadline) => this.store.readWithTtl(entryKey, { deadline })));
-    const [text, ttl] = reply ?? [null, 0];
-    if (text === null || ttl <= 0) return undefined;
-    return this.judge(text, { stale: false }).state === 'hit' ? ttl : undefined;
-  }
-
-  /** @param options `stale`: whether an entry that may have gone stale counts as well */
-  judge(text: string, { stale }: { stale: boolean }): FoundValue | Miss {
-    const entry = parseEntry(text);
-    if (entry === undefined) return NOTHING;
-    const unusable: Miss = { state: 'miss', seenId: entry.id };
-    if (!isUsable(entry, this.schemaVersion)) return unusable;
-    if (entry.staleMs > 0 && !stale) return NOTHING;
+  /** On the path of every hit: as few promises as can be. */
+  async read(entryKey: string, question: Question, budget: TimeBudget): Promise<Found> {
+    const sentAt = performance.now();
+    let raw: RawEntry;
     try {
-      return { state: 'hit', value: decodeContent(entry.content), content: entry.content };
+      raw = await this.store.read(entryKey, question, { deadline: budget.deadline });
+    } catch (error) {
+      if (isRedisFailure(error)) return OFFLINE;
+      throw error;
+    } finally {
+      budget.charge(sentAt);
+    }
+    const verdict = this.#judge(raw, question, question.tags);
+    if ('then' in verdict) return verdict;
+    return verdict.state === 'ask' ? this.settle(entryKey, raw, question, budget) : verdict;
+  }
+
+  async readMany(entryKeys: readonly string[], question: Question, budget: TimeBudget): Promise<Found[]> {
+    const raws = await online(budget.spend((deadline) => this.store.readMany(entryKeys, question, { deadline })));
+    if (raws === undefined) return entryKeys.map(() => OFFLINE);
+    const verdicts = await Promise.all(raws.map((raw) => Promise.resolve(this.#judge(raw, question, question.tags))));
+    const unclear = verdicts.flatMap((verdict, index) => (verdict.state === 'ask' ? [index] : []));
+    if (unclear.length > 0) {
+      // One more round trip for all of them, and after that each one for itself, which hardly happens.
+      const wider: Question = {
+        tags: unclear.reduce((tags, index) => widen(tags, verdicts[index]!), question.tags),
+        pttl: true,
+      };
+      const again = await online(
+        budget.spend((deadline) =>
+          this.store.readMany(
+            unclear.map((index) => entryKeys[index]!),
+            wider,
+            { deadline },
+          ),
+        ),
+      );
+      for (const [position, index] of unclear.entries()) {
+        verdicts[index] = again === undefined ? NOTHING : await this.#judge(again[position]!, wider, question.tags);
+      }
+    }
+    return verdicts.map((verdict) => (verdict.state === 'ask' ? NOTHING : verdict));
+  }
+
+  /** Judges what was read, and asks for what is still needed for that: the tokens of tags that the caller does not know. */
+  async settle(entryKey: string, raw: RawEntry, question: Question, budget: TimeBudget): Promise<Found> {
+    let verdict = await this.#judge(raw, question, question.tags);
+    for (let looks = 1; verdict.state === 'ask'; looks++) {
+      if (looks === MAX_LOOKS) return NOTHING;
+      const wider = verdict.question;
+      const again = await online(budget.spend((deadline) => this.store.read(entryKey, wider, { deadline })));
+      if (again === undefined) return OFFLINE;
+      verdict = await this.#judge(again, wider, question.tags);
+    }
+    return verdict;
+  }
+
+  /** A promise only for what is decompressed on another thread. */
+  #judge({ text, pttl, tokens }: RawEntry, { tags }: Question, required: TagNames): Found | Unclear | Promise<Found> {
+    if (text === null) return NOTHING;
+    const entry = parseEntry(text, this.options.values);
+    if (entry === undefined) return { state: 'miss', seenId: idOf(text) };
+    const unusable: Miss = { state: 'miss', seenId: entry.id };
+    if (!isUsable(entry, this.options.schemaVersion)) return unusable;
+    const valid = judgeTags(entry.tags, tags, tokens, required);
+    if (valid === false) return unusable;
+    const unknownLife = entry.staleMs > 0 && pttl === undefined;
+    if (valid !== true || unknownLife) {
+      return {
+        state: 'ask',
+        question: { tags: valid === true ? tags : unionOfTags(tags, valid), pttl: pttl !== undefined || unknownLife },
+      };
+    }
+    if (tags.some(this.isInvalid)) return OFFLINE;
+    const freshMs = pttl === undefined ? undefined : pttl - entry.staleMs;
+    const state = entry.staleMs > 0 && freshMs! <= 0 ? 'stale' : 'hit';
+    try {
+      const { compression } = entry;
+      if (compression === '') return { state, value: decodeContent(entry.content), entry, freshMs, tags, tokens };
+      const finish = (payload: string): Found => {
+        const content = { ...entry.content, payload };
+        return { state, value: decodeContent(content), entry: { ...entry, content }, freshMs, tags, tokens };
+      };
+      const unpacked = unpack({ compression, payload: entry.content.payload }, this.options.compression?.maxOutput);
+      return typeof unpacked === 'string' ? finish(unpacked) : unpacked.then(finish).catch(() => unusable);
     } catch {
       return unusable;
     }
   }
+}
+
+function widen(tags: TagNames, verdict: Found | Unclear): TagNames {
+  return verdict.state === 'ask' ? unionOfTags(tags, verdict.question.tags) : tags;
 }
 
 /** What Redis answers; `undefined` when it does not. */

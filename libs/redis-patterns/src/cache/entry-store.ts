@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { EngineContext, RedisConnection } from '../connection/index.js';
+import type { CompressionSettings } from '../codec/index.js';
+import type { EngineContext, RedisClient, RedisConnection } from '../connection/index.js';
 import type { Key, KeyBuilder } from '../keys/index.js';
 import { runScript } from '../scripting/index.js';
 import { formatEntry, type Content } from './entry.js';
@@ -12,6 +13,11 @@ import {
   putScript,
   renewScript,
 } from './scripts.generated.js';
+import { TagStore, type TagLifetimes } from './tag-store.js';
+import type { TagNames, Token } from './tags.js';
+
+const READ_BATCH = 500;
+const NO_TOKENS: readonly Token[] = [];
 
 /** Limits of one command. `deadline` is milliseconds. */
 export interface CommandLimits {
@@ -25,8 +31,28 @@ export interface NewEntry {
   readonly content: Content;
   readonly version: string;
   readonly loadMs: number;
-  /** Time to live, milliseconds, at least 1. */
-  readonly ttl: number;
+  /** Milliseconds, at least 1. */
+  readonly freshMs: number;
+  /** How long a copy stays after that, milliseconds. */
+  readonly staleMs: number;
+  /** Tags and tokens, as `formatTags` writes them. */
+  readonly tags: string;
+}
+
+/** What a read asks for beside the entry. */
+export interface Question {
+  readonly tags: TagNames;
+  /** Whether the time that the entry has left is needed. */
+  readonly pttl: boolean;
+}
+
+/** What Redis has of an entry. */
+export interface RawEntry {
+  readonly text: string | null;
+  /** Milliseconds left, as PTTL counts; `undefined` when it was not asked for. */
+  readonly pttl: number | undefined;
+  /** Of the tags that were asked for, in their order. */
+  readonly tokens: readonly Token[];
 }
 
 /** The commands of the cache: keys, scripts and the form of entries, without any decision. */
@@ -35,13 +61,17 @@ export class EntryStore {
   readonly #keys: KeyBuilder;
   readonly #processToken = randomBytes(9).toString('base64url');
   #tokens = 0;
+  readonly tags: TagStore;
 
   constructor(
     context: EngineContext,
     private readonly schemaVersion: number,
+    lifetimes: TagLifetimes,
+    private readonly compression?: CompressionSettings,
   ) {
     this.#connection = context.connection;
     this.#keys = context.keys;
+    this.tags = new TagStore(context, lifetimes, () => this.newToken());
   }
 
   /** @throws InvalidKeyError */
@@ -54,25 +84,56 @@ export class EntryStore {
     return this.#processToken + (this.#tokens++).toString(36);
   }
 
-  read(entryKey: string, limits: CommandLimits): Promise<string | null> {
+  /** The entry and the tokens of tags, in one round trip. */
+  read(entryKey: string, question: Question, limits: CommandLimits): Promise<RawEntry> {
     return this.#connection.run({
       name: 'cache.get',
       effect: 'read',
       key: entryKey,
       ...limits,
-      send: (client) => client.get(entryKey),
+      send: (client) => this.#ask(client, entryKey, question),
     });
   }
 
-  /** The entry and the milliseconds it has left. */
-  readWithTtl(entryKey: string, limits: CommandLimits): Promise<[string | null, number]> {
-    return this.#connection.run({
-      name: 'cache.ttl',
-      effect: 'read',
-      key: entryKey,
-      ...limits,
-      send: (client) => Promise.all([client.get(entryKey), client.pttl(entryKey)]),
-    });
+  /** The same for many entries. In a Cluster each of their masters gets its own. */
+  async readMany(entryKeys: readonly string[], { tags, pttl }: Question, limits: CommandLimits): Promise<RawEntry[]> {
+    const lists: Promise<RawEntry[]>[] = [];
+    for (let start = 0; start < entryKeys.length; start += READ_BATCH) {
+      const keys = entryKeys.slice(start, start + READ_BATCH);
+      const tagKeys = tags.map((tag) => this.tags.keyOf(tag));
+      const send = async (client: RedisClient): Promise<RawEntry[]> => {
+        const left = pttl ? Promise.all(keys.map((key) => client.pttl(key))) : undefined;
+        const [texts, lifetimes] = await Promise.all([this.#getAll(client, [...keys, ...tagKeys]), left]);
+        const tokens = texts.slice(keys.length);
+        return keys.map((_, index) => ({ text: texts[index]!, pttl: lifetimes?.[index], tokens }));
+      };
+      lists.push(this.#connection.run({ name: 'cache.getMany', effect: 'read', key: keys[0]!, ...limits, send }));
+    }
+    return (await Promise.all(lists)).flat();
+  }
+
+  #ask(client: RedisClient, entryKey: string, question: Question): Promise<RawEntry> {
+    if (question.tags.length === 0 && !question.pttl) return client.get(entryKey).then(bareEntry);
+    return this.#askMore(client, entryKey, question);
+  }
+
+  async #askMore(client: RedisClient, entryKey: string, { tags, pttl }: Question): Promise<RawEntry> {
+    // Before the entry is read: a newer entry with the time of an older one is stale too early, not too late.
+    const left = pttl ? client.pttl(entryKey) : undefined;
+    if (tags.length === 0) {
+      const [text, ms] = await Promise.all([client.get(entryKey), left]);
+      return { text, pttl: ms, tokens: NO_TOKENS };
+    }
+    const keys = [entryKey];
+    for (const tag of tags) keys.push(this.tags.keyOf(tag));
+    const reply = this.#getAll(client, keys);
+    const [texts, ms] = left === undefined ? [await reply, undefined] : await Promise.all([reply, left]);
+    return { text: texts[0]!, pttl: ms, tokens: texts.slice(1) };
+  }
+
+  #getAll(client: RedisClient, keys: string[]): Promise<(string | null)[]> {
+    // In a Cluster one command has the keys of one slot; those of one turn go out together all the same.
+    return this.#connection.mode === 'cluster' ? Promise.all(keys.map((key) => client.get(key))) : client.mget(keys);
   }
 
   begin(
@@ -89,13 +150,21 @@ export class EntryStore {
   /** @returns whether the entry was stored */
   async commit(entryKey: string, token: string, entry: NewEntry, limits: CommandLimits): Promise<boolean> {
     const keys = [entryKey, this.#leaseOf(entryKey)] as [string, string];
-    const args = [token, this.#format(entry), entry.ttl] as [string, string, number];
+    const text = this.#format(entry);
+    // Not awaited without need: commands of one turn go out together.
+    const args = [token, typeof text === 'string' ? text : await text, entry.freshMs + entry.staleMs] as [
+      string,
+      string,
+      number,
+    ];
     return (await runScript(this.#connection, commitScript, keys, args, limits)) === 1;
   }
 
   /** @returns whether the lease was still that of the token */
-  async abort(entryKey: string, token: string, limits: CommandLimits): Promise<boolean> {
-    return (await runScript(this.#connection, abortScript, [this.#leaseOf(entryKey)], [token], limits)) === 1;
+  async abort(entryKey: string, token: string, backoffMs: number, limits: CommandLimits): Promise<boolean> {
+    return (
+      (await runScript(this.#connection, abortScript, [this.#leaseOf(entryKey)], [token, backoffMs], limits)) === 1
+    );
   }
 
   /** @returns whether the lease was still that of the token */
@@ -106,12 +175,13 @@ export class EntryStore {
   /** @returns whether the entry was stored */
   async put(entryKey: string, entry: NewEntry, limits: CommandLimits): Promise<boolean> {
     const keys = [entryKey, this.#leaseOf(entryKey)] as [string, string];
-    const args = [this.#format(entry), entry.ttl, entry.version, this.schemaVersion] as [
-      string,
-      number,
-      string,
-      number,
-    ];
+    const text = this.#format(entry);
+    const args = [
+      typeof text === 'string' ? text : await text,
+      entry.freshMs + entry.staleMs,
+      entry.version,
+      this.schemaVersion,
+    ] as [string, number, string, number];
     return (await runScript(this.#connection, putScript, keys, args, limits)) === 1;
   }
 
@@ -131,7 +201,11 @@ export class EntryStore {
     return this.#keys.companion('cache', 'lease', entryKey);
   }
 
-  #format({ content, version, loadMs }: NewEntry): string {
-    return formatEntry(content, { id: this.newToken(), version, loadMs, schema: this.schemaVersion });
+  #format({ content, ...fields }: NewEntry): string | Promise<string> {
+    return formatEntry(content, { ...fields, id: this.newToken(), schema: this.schemaVersion }, this.compression);
   }
+}
+
+function bareEntry(text: string | null): RawEntry {
+  return { text, pttl: undefined, tokens: NO_TOKENS };
 }

@@ -1,5 +1,6 @@
 import { raceSignal } from '../core/abort.js';
 import type { Content } from './entry.js';
+import { NO_TAGS, type TagNames } from './tags.js';
 
 /** What a load has come to. */
 export interface LoadOutcome {
@@ -25,9 +26,15 @@ export class Flight {
   #controller: AbortController | undefined;
   #round = 0;
   #waiting = 0;
+  /** How many callers have waited for it. */
+  waits = 0;
   #outcome!: Promise<LoadOutcome>;
 
-  constructor(private readonly onAbandoned: (flight: Flight) => void) {}
+  constructor(
+    private readonly onAbandoned: (flight: Flight) => void,
+    /** Those of its entry that are known; `undefined`: the value may bring more. */
+    readonly tags: TagNames | undefined = NO_TAGS,
+  ) {}
 
   /** Aborts when no caller is left, or when the application closes. */
   get signal(): AbortSignal {
@@ -57,6 +64,7 @@ export class Flight {
   /** @throws what the factory throws; `signal.reason` when the caller gives up */
   async wait(signal: AbortSignal | undefined): Promise<LoadOutcome> {
     this.#waiting++;
+    this.waits++;
     try {
       return await raceSignal(this.#outcome, signal);
     } finally {
@@ -89,8 +97,11 @@ export class Flights {
   }
 
   /** Starts a load that others can join, unless they join another one, until it has ended or is detached. */
-  start(entryKey: string, load: (flight: Flight) => Promise<LoadOutcome>): Flight {
-    const flight = new Flight((abandoned) => this.leave(entryKey, abandoned));
+  start(entryKey: string, load: (flight: Flight) => Promise<LoadOutcome>, tags?: TagNames | 'unknown'): Flight {
+    const flight = new Flight(
+      (abandoned) => this.leave(entryKey, abandoned),
+      tags === 'unknown' ? undefined : (tags ?? NO_TAGS),
+    );
     if (!this.#byKey.has(entryKey)) this.#byKey.set(entryKey, flight);
     this.#running.add(flight);
     flight.start(load);
@@ -110,6 +121,22 @@ export class Flights {
   /** Lets nobody join the running load of a key: what it reads has changed. */
   detach(entryKey: string): void {
     this.#byKey.delete(entryKey);
+  }
+
+  /** The same for every load whose entry has, or may have, one of these tags. */
+  detachTags(names: TagNames): void {
+    for (const [entryKey, { tags }] of this.#byKey) {
+      if (tags === undefined || tags.some((tag) => names.includes(tag))) this.#byKey.delete(entryKey);
+    }
+  }
+
+  /** The same for all. */
+  detachAll(): void {
+    this.#byKey.clear();
+  }
+
+  get size(): number {
+    return this.#running.size;
   }
 
   /** Resolves when no load runs any more, or when the signal aborts; then the loads are aborted too. */

@@ -1,10 +1,14 @@
 import type { Duration } from '../core/duration.js';
 import type { CachePolicy } from './cache-policy.js';
+import { decodeContent, type Content } from './entry.js';
+import { NO_TAGS, unionOfTags, type TagNames } from './tags.js';
 
 /** What a factory is given. */
 export interface CacheLoadContext {
   /** Aborts when no caller waits any more, or when the application closes. */
   readonly signal: AbortSignal;
+  /** The former value, a copy, when this load refreshes one: for example to ask only for what has changed. Else `undefined`. */
+  readonly stale?: unknown;
   /** The value is returned, but not stored. */
   readonly skip: () => void;
   /**
@@ -14,6 +18,12 @@ export interface CacheLoadContext {
    * @throws InvalidOptionsError when it is not a duration
    */
   readonly setTtl: (ttl: Duration) => void;
+  /**
+   * Adds tags to the entry of this value. Needs the option `resultTags: true`.
+   *
+   * @throws InvalidOptionsError without that option
+   */
+  readonly setTags: (tags: readonly string[]) => void;
 }
 
 /** Makes the value of a missing entry. */
@@ -23,14 +33,22 @@ export class FactoryContext implements CacheLoadContext {
   skipped = false;
   /** Milliseconds; `undefined` when the factory has not said. */
   ttl: number | undefined;
+  tags: TagNames = NO_TAGS;
+  #stale: unknown;
 
   constructor(
     private readonly flight: { readonly signal: AbortSignal },
     private readonly policy: CachePolicy,
+    private readonly former?: Content,
   ) {}
 
   get signal(): AbortSignal {
     return this.flight.signal;
+  }
+
+  get stale(): unknown {
+    if (this.#stale === undefined && this.former !== undefined) this.#stale = decodeContent(this.former);
+    return this.#stale;
   }
 
   // Properties, so that factories may take them out of the context.
@@ -40,5 +58,9 @@ export class FactoryContext implements CacheLoadContext {
 
   readonly setTtl = (ttl: Duration): void => {
     this.ttl = this.policy.parseTtl(ttl);
+  };
+
+  readonly setTags = (tags: readonly string[]): void => {
+    this.tags = unionOfTags(this.tags, this.policy.parseResultTags(tags, 'ctx.setTags()'));
   };
 }

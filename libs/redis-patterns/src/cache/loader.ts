@@ -1,14 +1,19 @@
-import { sleep } from '../core/abort.js';
-import { Deadline } from '../core/deadline.js';
+import { startTimer } from '../core/timer.js';
 import type { CachePolicy } from './cache-policy.js';
-import { encodeContent, type Content } from './entry.js';
-import type { EntryReader } from './entry-reader.js';
+import { CacheLoadTimeoutError } from './cache.errors.js';
+import type { CacheCounters } from './cache-stats.js';
+import type { Encoder } from './encoder.js';
+import type { Content } from './entry.js';
+import type { EntryReader, FoundValue } from './entry-reader.js';
 import type { EntryStore } from './entry-store.js';
 import type { Flight, Flights, LoadOutcome } from './flights.js';
 import { keepLease } from './lease-keeper.js';
 import { FactoryContext, type CacheFactory } from './load-context.js';
-import { isRedisFailure, mayHaveRun } from './redis-failure.js';
+import { isRedisFailure } from './redis-failure.js';
+import { unchanged } from './tag-store.js';
+import { formatTags, unionOfTags, type TagNames } from './tags.js';
 import type { TimeBudget } from './time-budget.js';
+import { Turns, type Ownership, type Turn } from './turn.js';
 
 /** A value to load. */
 export interface LoadRequest {
@@ -20,123 +25,94 @@ export interface LoadRequest {
   readonly budget: TimeBudget;
   /** Redis does not answer: load without it. */
   readonly offline: boolean;
+  /** What the caller can answer with, so that this is a refresh: one that fails is not tried again for a while. */
+  readonly copy?: FoundValue | undefined;
+  /** Called when the factory is not run, or not yet. */
+  readonly onWait?: (() => void) | undefined;
 }
 
 export interface LoaderOptions {
   /** Milliseconds. */
   readonly operationTimeout: number;
-  /** Told of a value that cannot be stored. */
-  readonly onUncacheable: (policy: CachePolicy, error: unknown) => void;
+  readonly encoder: Encoder;
+  readonly counters: CacheCounters;
 }
 
-/**
- * In which part a process loads: as the owner of the lease, who stores; as a guest, who does not; or without Redis. Or the
- * value has been found after all.
- */
-type Turn =
-  | { readonly kind: 'owner'; readonly token: string }
-  | { readonly kind: 'guest' | 'offline' }
-  | { readonly kind: 'found'; readonly outcome: LoadOutcome };
-
-/** What a factory has made. `ttl` is milliseconds, 0 for what is not to be stored. */
+/** What a factory has made. */
 interface Loaded {
   readonly value: unknown;
+  /** `undefined` for what cannot be copied. */
   readonly content: Content | undefined;
-  readonly ttl: number;
+  readonly storable: boolean;
+  readonly freshMs: number;
+  readonly staleMs: number;
   readonly loadMs: number;
+  /** Beside those of the policy. */
+  readonly tags: TagNames;
 }
-
-const FIRST_POLL = 20;
-const LONGEST_POLL = 100;
 
 /**
  * Loads missing values: takes the lease, runs the factory, and stores what it gave if nothing has taken the lease away
  * meanwhile (leases as in Nishtala et al., "Scaling Memcache at Facebook", NSDI 2013).
  */
 export class Loader {
+  readonly #turns: Turns;
+
   constructor(
     private readonly store: EntryStore,
-    private readonly reader: EntryReader,
+    reader: EntryReader,
     private readonly flights: Flights,
     private readonly options: LoaderOptions,
-  ) {}
+  ) {
+    this.#turns = new Turns(store, reader, options.operationTimeout);
+  }
 
   start(request: LoadRequest): Flight {
-    return this.flights.start(request.entryKey, (flight) => this.#load(request, flight));
+    const { entryKey, policy } = request;
+    const tags = policy.resultTags === undefined ? policy.tags : 'unknown';
+    return this.flights.start(entryKey, (flight) => this.#load(request, flight), tags);
   }
 
   async #load(request: LoadRequest, flight: Flight): Promise<LoadOutcome> {
-    const turn: Turn = request.offline ? { kind: 'offline' } : await this.#takeTurn(request, flight);
-    if (turn.kind === 'found') return turn.outcome;
-    const present = flight.nextRound();
-    const { value, content, ...loaded } = await this.#runFactory(request, turn, flight);
-    // Before the deciding command is written: who comes later than that would not be covered by its answer.
-    this.flights.leave(request.entryKey, flight);
-    const unchanged = await this.#settle(request, turn, { value, content, ...loaded });
-    return { value, content, covers: unchanged ? Infinity : present, offline: turn.kind === 'offline' };
-  }
-
-  /** Asks for the lease until there is it, or the value; while another process loads at most `wait`. */
-  async #takeTurn({ entryKey, policy, budget, ...request }: LoadRequest, flight: Flight): Promise<Turn> {
-    const { lease, wait, maxHold } = policy.options;
-    let { seenId } = request;
-    let patience: Deadline | undefined;
-    for (let polls = 0; ;) {
-      const token = this.store.newToken();
-      const covers = flight.nextRound();
-      let reply: Awaited<ReturnType<EntryStore['begin']>>;
-      try {
-        // Given up, it may still take the lease: nobody would store with it, and others would wait for it.
-        const onLate = (): void => this.#giveUp(entryKey, token);
-        reply = await budget.spend((deadline) =>
-          this.store.begin(entryKey, token, Math.min(lease, maxHold), seenId, { deadline, onLate }),
-        );
-      } catch (error) {
-        if (!isRedisFailure(error)) throw error;
-        if (mayHaveRun(error)) this.#giveUp(entryKey, token);
-        return { kind: 'offline' };
-      }
-      if (reply[0] === 1) return { kind: 'owner', token };
-      if (reply[0] === 0) {
-        const found = this.reader.judge(reply[1] ?? '', { stale: true });
-        if (found.state === 'hit') return { kind: 'found', outcome: { ...found, covers, offline: false } };
-        seenId = found.seenId;
-      } else {
-        if (reply[0] !== 2) return { kind: 'guest' };
-        patience ??= Deadline.after(wait);
-        if (patience.expired) return { kind: 'guest' };
-        await sleep(Math.min(patience.remaining(), pollDelay(polls++)), flight.signal);
-        budget.refill();
-      }
+    const turn: Turn = request.offline ? { kind: 'offline' } : await this.#turns.take(request, flight);
+    if (turn.kind === 'found') {
+      request.onWait?.();
+      const { value, entry } = turn.found;
+      return { value, content: entry.content, covers: turn.covers, offline: false };
     }
+    const present = flight.nextRound();
+    const loaded = await this.#runFactory(request, turn, flight);
+    // Before the deciding commands are written: who comes later than that would not be covered by their answers.
+    this.flights.leave(request.entryKey, flight);
+    const covered = turn.kind === 'owner' && (await this.#settle(request, turn, loaded, flight));
+    const { value, content } = loaded;
+    return { value, content, covers: covered ? Infinity : present, offline: turn.kind === 'offline' };
   }
 
-  async #runFactory({ entryKey, factory, policy }: LoadRequest, turn: Turn, flight: Flight): Promise<Loaded> {
+  async #runFactory(request: LoadRequest, turn: Turn, flight: Flight): Promise<Loaded> {
+    const { entryKey, factory, policy, copy } = request;
+    const { counters } = this.options;
     const token = turn.kind === 'owner' ? turn.token : undefined;
     const times = { ...policy.options, deadline: this.options.operationTimeout };
     const stopKeeping = token === undefined ? undefined : keepLease(this.store, entryKey, token, times);
     const startedAt = performance.now();
+    counters.loads++;
     try {
-      const context = new FactoryContext(flight, policy);
-      const value = await factory(context);
+      const context = new FactoryContext(flight, policy, copy?.entry.content);
+      const value = await withTimeout(factory(context), policy, flight);
+      const loadMs = Math.round(performance.now() - startedAt);
       const skipped = context.skipped || (policy.skipIf?.(value as never) ?? false);
-      const content = this.#encode(value, policy);
-      const ttl = skipped || content === undefined ? 0 : policy.ttlOf(value, context.ttl);
-      return { value, content, ttl, loadMs: Math.round(performance.now() - startedAt) };
+      const encoded = this.options.encoder.tryEncode(value, policy.name);
+      const { fresh, stale } = policy.lifetimeOf(value, context.ttl);
+      const storable = !skipped && fresh > 0 && encoded?.storable === true;
+      const tags = resultTags(value, policy, context);
+      return { value, content: encoded?.content, storable, freshMs: fresh, staleMs: stale, loadMs, tags };
     } catch (error) {
-      if (token !== undefined) this.#giveUp(entryKey, token);
+      counters.loadErrors++;
+      if (token !== undefined) this.#turns.giveUp(entryKey, token, backoffOf(request));
       throw error;
     } finally {
       stopKeeping?.();
-    }
-  }
-
-  #encode(value: unknown, policy: CachePolicy): Content | undefined {
-    try {
-      return encodeContent(value);
-    } catch (error) {
-      this.options.onUncacheable(policy, error);
-      return undefined;
     }
   }
 
@@ -145,31 +121,93 @@ export class Loader {
    *
    * @returns whether nothing can have invalidated the value since its load began
    */
-  async #settle({ entryKey, budget }: LoadRequest, turn: Turn, loaded: Loaded): Promise<boolean> {
-    if (turn.kind !== 'owner') return false;
-    const { token } = turn;
-    const { content, ttl, loadMs } = loaded;
-    const abort = () => budget.spend((deadline) => this.store.abort(entryKey, token, { deadline }));
+  async #settle(request: LoadRequest, owned: Ownership, loaded: Loaded, flight: Flight): Promise<boolean> {
+    const { entryKey, budget } = request;
+    const abort = () =>
+      budget.spend((deadline) => this.store.abort(entryKey, owned.token, backoffOf(request), { deadline }));
     try {
-      if (content === undefined || ttl === 0) return await abort();
-      const entry = { content, ttl, loadMs, version: '' };
-      // Awaited in here: a commit that Redis refuses (out of memory) leaves the lease behind.
-      return await budget
-        .spend((deadline) => this.store.commit(entryKey, token, entry, { deadline }))
-        .catch((error: unknown) => (isRedisFailure(error) ? abort() : Promise.reject(error as Error)));
+      const tagged =
+        loaded.tags.length === 0
+          ? { tags: request.policy.tags, tokens: owned.tagTokens }
+          : await this.#tagsOf(request, owned, loaded);
+      if (tagged === undefined || loaded.content === undefined || !loaded.storable) {
+        const [held, valid] = await Promise.all([abort(), this.#stillValid(request, tagged, flight)]);
+        return tagged !== undefined && held && valid;
+      }
+      const { content, loadMs, freshMs, staleMs } = loaded;
+      const { tags, tokens } = tagged;
+      const entry = { content, loadMs, freshMs, staleMs, version: '', tags: formatTags(tags, tokens) };
+      const commit = budget.spend((deadline) => this.store.commit(entryKey, owned.token, entry, { deadline }));
+      const stored = commit.then(
+        (done) => {
+          this.options.counters[done ? 'stored' : 'fenced']++;
+          return done;
+        },
+        // A commit that Redis refuses (out of memory) leaves the lease behind.
+        (error: unknown) => (isRedisFailure(error) ? abort() : Promise.reject(error as Error)),
+      );
+      if (tags.length === 0) return await stored;
+      const [held, valid] = await Promise.all([stored, this.#stillValid(request, tagged, flight)]);
+      return held && valid;
     } catch (error) {
+      if (!isRedisFailure(error)) throw error;
+      this.#turns.giveUp(entryKey, owned.token, 0);
       // While Redis cannot be reached the promise holds in this process alone, where evictions detach the load.
-      if (isRedisFailure(error)) return true;
-      throw error;
+      return true;
     }
   }
 
-  /** In the background: it only spares others a wait. */
-  #giveUp(entryKey: string, token: string): void {
-    this.store.abort(entryKey, token, { deadline: this.options.operationTimeout }).catch(() => {});
+  /**
+   * All tags of the entry and their tokens. `undefined` when one that was not known before the factory may have been invalidated
+   * while that ran.
+   */
+  async #tagsOf({ policy, budget }: LoadRequest, owned: Ownership, { tags }: Loaded) {
+    const declared = { tags: policy.tags, tokens: owned.tagTokens };
+    const added = tags.filter((tag) => !policy.tags.includes(tag));
+    if (added.length === 0) return declared;
+    const addedTokens = await budget.spend((deadline) => this.store.tags.take(added, { deadline }));
+    // Not in one flush with that: whoever invalidates writes the generation first, so it must be read last.
+    const generations = await budget.spend((deadline) => this.store.tags.generations({ deadline }));
+    if (!unchanged(added, owned.generations, generations)) return undefined;
+    const all = unionOfTags(policy.tags, added);
+    const tokenOf = (tag: string) => owned.tagTokens[policy.tags.indexOf(tag)] ?? addedTokens[added.indexOf(tag)]!;
+    return { tags: all, tokens: all.map(tokenOf) };
+  }
+
+  /** Whether the tags are what they were, for callers who joined while the factory ran. */
+  async #stillValid(
+    { budget, copy }: LoadRequest,
+    tagged: { tags: TagNames; tokens: readonly string[] } | undefined,
+    flight: Flight,
+  ): Promise<boolean> {
+    if (tagged === undefined || tagged.tags.length === 0) return true;
+    if (flight.waits < 2 && copy === undefined) return true;
+    const now = await budget.spend((deadline) => this.store.tags.read(tagged.tags, { deadline }));
+    return now.every((token, index) => token === tagged.tokens[index]);
   }
 }
 
-function pollDelay(polls: number): number {
-  return Math.min(LONGEST_POLL, FIRST_POLL * 2 ** Math.min(polls, 8)) * (0.5 + Math.random() / 2);
+function resultTags(value: unknown, policy: CachePolicy, context: FactoryContext): TagNames {
+  if (typeof policy.resultTags !== 'function') return context.tags;
+  return unionOfTags(context.tags, policy.parseResultTags(policy.resultTags(value as never), 'resultTags'));
+}
+
+function backoffOf({ copy, policy }: LoadRequest): number {
+  return copy === undefined ? 0 : policy.options.failBackoff;
+}
+
+/** What the factory gives, unless `timeouts.hard` comes first; then its signal aborts. */
+function withTimeout(made: unknown, { options, name }: CachePolicy, flight: Flight): unknown {
+  const { hardTimeout } = options;
+  if (hardTimeout === Infinity) return made;
+  return new Promise((resolve, reject) => {
+    const timer = startTimer(hardTimeout, () => {
+      const error = new CacheLoadTimeoutError(name, hardTimeout);
+      reject(error);
+      flight.abort(error);
+    });
+    void Promise.resolve(made)
+      .then(resolve, reject)
+      .finally(() => timer.clear());
+  });
 }

@@ -6,15 +6,39 @@ import type { Script } from '../scripting/index.js';
  *
  * - `KEYS[1]` leaseKey: lease of the entry
  * - `ARGV[1]` token: token of the load
+ * - `ARGV[2]` backoffMs: for so long no refresh of the entry is tried; 0 for none
  * - returns 1 when the lease was still the caller's: nothing was evicted or put since the load began
  */
-export const abortScript: Script<[leaseKey: string], [token: string], 0 | 1> = {
+export const abortScript: Script<[leaseKey: string], [token: string, backoffMs: number], 0 | 1> = {
   name: 'cache.abort',
-  sha: '16fcc7356e95831cb414d00c8c129e24948bebc0',
+  sha: '56863519d5efa4c090538e21630d14b020dfe18f',
   effect: 'token',
   lua: [
     "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end",
-    "redis.call('DEL', KEYS[1])",
+    "if tonumber(ARGV[2]) > 0 then",
+    "  redis.call('SET', KEYS[1], '~', 'PX', ARGV[2])",
+    "else",
+    "  redis.call('DEL', KEYS[1])",
+    "end",
+    "return 1",
+  ].join('\n'),
+};
+
+/**
+ * Writes new generations into the cells of tags that are about to be invalidated.
+ *
+ * - `KEYS[1]` generationsKey: the generations
+ * - `ARGV[1]` value: a text that no cell has had before
+ * - `ARGV[2]` ttl: how long they are remembered, milliseconds
+ * - `ARGV[3...]` offsets: (variadic, last) where the cells begin
+ */
+export const advanceGenerationsScript: Script<[generationsKey: string], [value: string, ttl: number, ...offsets: number[]], 1> = {
+  name: 'cache.advance-generations',
+  sha: '09d30d015fdeec9b6a146a7e71f4c1b84a729a58',
+  effect: 'idempotent',
+  lua: [
+    "for index = 3, #ARGV do redis.call('SETRANGE', KEYS[1], ARGV[index], ARGV[1]) end",
+    "redis.call('PEXPIRE', KEYS[1], ARGV[2])",
     "return 1",
   ].join('\n'),
 };
@@ -156,6 +180,33 @@ export const putScript: Script<[entryKey: string, leaseKey: string], [entry: str
 };
 
 /**
+ * Gives the generations of all tags, one cell for each hash of a tag; makes them when there are none.
+ *
+ * - `KEYS[1]` generationsKey: the generations
+ * - `ARGV[1]` filler: a text that nobody else has, for the cells if there are none: losing them changes them all
+ * - `ARGV[2]` size: length of all cells
+ * - `ARGV[3]` ttl: how long they are remembered, milliseconds
+ * - `ARGV[4]` least: with less left their time is extended
+ * - returns all cells
+ */
+export const readGenerationsScript: Script<[generationsKey: string], [filler: string, size: number, ttl: number, least: number], string> = {
+  name: 'cache.read-generations',
+  sha: 'b3f3015b7ec7d97fdd85d2f3d5456dbf474a80b3',
+  effect: 'idempotent',
+  lua: [
+    "local cells = redis.call('GET', KEYS[1])",
+    "local size = tonumber(ARGV[2])",
+    "if not cells or #cells ~= size then",
+    "  cells = string.sub(string.rep(ARGV[1], math.ceil(size / #ARGV[1])), 1, size)",
+    "  redis.call('SET', KEYS[1], cells, 'PX', ARGV[3])",
+    "elseif redis.call('PTTL', KEYS[1]) < tonumber(ARGV[4]) then",
+    "  redis.call('PEXPIRE', KEYS[1], ARGV[3])",
+    "end",
+    "return cells",
+  ].join('\n'),
+};
+
+/**
  * Extends the lease of a load that is still running.
  *
  * - `KEYS[1]` leaseKey: lease of the entry
@@ -170,5 +221,29 @@ export const renewScript: Script<[leaseKey: string], [token: string, leaseMs: nu
   lua: [
     "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end",
     "return redis.call('PEXPIRE', KEYS[1], ARGV[2])",
+  ].join('\n'),
+};
+
+/**
+ * Gives the token of a tag; makes one when there is none.
+ *
+ * - `KEYS[1]` tagKey: the tag
+ * - `ARGV[1]` candidate: its token, if it has none
+ * - `ARGV[2]` ttl: how long the tag is remembered, milliseconds
+ * - `ARGV[3]` least: longest life of an entry: with less left the tag's own time is extended
+ * - returns the token
+ */
+export const takeTokenScript: Script<[tagKey: string], [candidate: string, ttl: number, least: number], string> = {
+  name: 'cache.take-token',
+  sha: 'b9c5293bac7870625979c7fbbc2077c6550a05c4',
+  effect: 'idempotent',
+  lua: [
+    "local token = redis.call('GET', KEYS[1])",
+    "if not token then",
+    "  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])",
+    "  return ARGV[1]",
+    "end",
+    "if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end",
+    "return token",
   ].join('\n'),
 };

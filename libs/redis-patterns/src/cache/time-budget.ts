@@ -18,13 +18,23 @@ export class TimeBudget {
     this.#left = this.ms;
   }
 
+  /** Milliseconds that the next command may take. */
+  get deadline(): number {
+    return Math.max(this.#left, LAST_CHANCE);
+  }
+
+  /** Takes off what a command has taken that was sent then, as `performance.now()` counts. */
+  charge(sentAt: number): void {
+    this.#left -= performance.now() - sentAt;
+  }
+
   /** Runs one command with the deadline that is left, milliseconds. */
   async spend<T>(send: (deadline: number) => Promise<T>): Promise<T> {
-    const startedAt = performance.now();
+    const sentAt = performance.now();
     try {
-      return await send(Math.max(this.#left, LAST_CHANCE));
+      return await send(this.deadline);
     } finally {
-      this.#left -= performance.now() - startedAt;
+      this.charge(sentAt);
     }
   }
 }

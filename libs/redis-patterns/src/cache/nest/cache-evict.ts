@@ -1,14 +1,17 @@
 import type { Around, MethodPattern } from '../../nest/method-decorator/index.js';
 import { decorateMethod } from '../../nest/method-decorator/index.js';
-import type { CacheRegion } from '../define-cache.js';
+import { isCacheRegion, type CacheRegion } from '../define-cache.js';
 import { cacheMapping, cacheSource } from './cache-source.js';
 import type {
   CacheableOptions,
   CacheEvictMapping,
   CacheMethodDecorator,
+  CacheTagsEviction,
+  GivenTags,
   KeyFunction,
   MapFn,
   Predicate,
+  TagsFunction,
   UnlessMapped,
 } from './decorator-types.js';
 
@@ -21,13 +24,24 @@ const cacheEvict: MethodPattern<EvictRaw> = {
   decorator: '@CacheEvict',
   observable: 'value',
   bind(raw, runtime, site): Around {
-    const source = cacheSource(raw.source, runtime, site, { defaultKey: false });
-    const { map, before } = cacheMapping(raw.mapping, 'before', site);
+    const source = cacheSource(raw.source, runtime, site, { defaultKey: hasTags(raw.source) ? 'none' : 'refused' });
+    const { map, before, tagsOf } = cacheMapping(raw.mapping, 'before', site);
     const { cache } = source;
     return async (call) => {
-      const key = source.keyOf(map === undefined ? call.args : map(...call.args));
+      const args = map === undefined ? call.args : map(...call.args);
+      const key = source.hasKey ? source.keyOf(args) : undefined;
+      const tags = tagsOf?.(...call.args) ?? (source.hasKey ? [] : source.tagsFor(call.args));
+      const invalidate = async (): Promise<void> => {
+        // Both are tried: what fails is made up for later, each for itself.
+        const results = await Promise.allSettled([
+          key && cache.evict(key),
+          tags.length > 0 && cache.invalidateTags(tags),
+        ]);
+        const failed = results.find((result) => result.status === 'rejected');
+        if (failed !== undefined) throw failed.reason;
+      };
       if (before) {
-        await cache.evict(key).catch((error: unknown) => {
+        await invalidate().catch((error: unknown) => {
           // Nothing has been done yet, so that the call can simply fail.
           if (cache.options.onInvalidationError === 'throw') throw error;
           cache.invalidationFailed(site.name, undefined, error);
@@ -35,7 +49,7 @@ const cacheEvict: MethodPattern<EvictRaw> = {
       }
       const result = await call.proceed();
       try {
-        await cache.evict(key);
+        await invalidate();
       } catch (error) {
         cache.invalidationFailed(site.name, result, error);
       }
@@ -43,6 +57,10 @@ const cacheEvict: MethodPattern<EvictRaw> = {
     };
   },
 };
+
+function hasTags(source: unknown): boolean {
+  return !isCacheRegion(source) && (source as { tags?: unknown } | undefined)?.tags !== undefined;
+}
 
 /**
  * Runs the method, and then deletes the entry. A method that fails deletes nothing (unless `before`). Several on one method delete
@@ -54,21 +72,34 @@ const cacheEvict: MethodPattern<EvictRaw> = {
  * ```ts
  * @CacheEvict(productCache, { key: (change: ProductChange) => [change.id] })
  * async remove(change: ProductChange): Promise<void> { … }
+ *
+ * @CacheEvict({ tags: (id: number) => [`category:${id}`] })
+ * async moveCategory(id: number): Promise<void> { … }
  * ```
  */
-export function CacheEvict<Args extends readonly unknown[], Value, MapArgs extends readonly unknown[] = never>(
+export function CacheEvict<
+  Args extends readonly unknown[],
+  Value,
+  MapArgs extends readonly unknown[] = never,
+  Tags extends TagsFunction = never,
+>(
   region: CacheRegion<Args, Value>,
-  mapping?: CacheEvictMapping<Args, MapArgs>,
-): CacheMethodDecorator<MapFn<MapArgs> | UnlessMapped<MapArgs, (...args: Args) => unknown>, never>;
+  mapping?: CacheEvictMapping<Args, MapArgs, Tags>,
+): CacheMethodDecorator<MapFn<MapArgs> | UnlessMapped<MapArgs, (...args: Args) => unknown> | GivenTags<Tags>, never>;
 export function CacheEvict<
   KeyFn extends KeyFunction,
   When extends Predicate = never,
   Unless extends Predicate = never,
   MapArgs extends readonly unknown[] = never,
+  Tags extends TagsFunction = never,
 >(
   options: CacheableOptions<KeyFn, When, Unless> & { key: KeyFn },
-  mapping?: CacheEvictMapping<Parameters<KeyFn>, MapArgs>,
-): CacheMethodDecorator<MapFn<MapArgs> | UnlessMapped<MapArgs, KeyFn>, never>;
+  mapping?: CacheEvictMapping<Parameters<KeyFn>, MapArgs, Tags>,
+): CacheMethodDecorator<MapFn<MapArgs> | UnlessMapped<MapArgs, KeyFn> | GivenTags<Tags>, never>;
+export function CacheEvict<Tags extends TagsFunction = never>(
+  options: CacheTagsEviction<Tags>,
+  mapping?: { before?: boolean },
+): CacheMethodDecorator<GivenTags<Tags>, never>;
 export function CacheEvict(source: unknown, mapping?: unknown): CacheMethodDecorator<never, never> {
   return decorateMethod(cacheEvict, { source, mapping });
 }

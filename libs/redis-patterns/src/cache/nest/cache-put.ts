@@ -6,9 +6,11 @@ import type {
   CacheableOptions,
   CacheMethodDecorator,
   CachePutMapping,
+  GivenTags,
   KeyFunction,
   MapFn,
   Predicate,
+  TagsFunction,
   UnlessMapped,
   VersionFunction,
 } from './decorator-types.js';
@@ -22,9 +24,9 @@ const cachePut: MethodPattern<PutRaw> = {
   decorator: '@CachePut',
   observable: 'value',
   bind(raw, runtime, site): Around {
-    const source = cacheSource(raw.source, runtime, site, { defaultKey: false });
+    const source = cacheSource(raw.source, runtime, site, { defaultKey: 'refused' });
     const { map, version } = cacheMapping(raw.mapping, 'version', site);
-    const { cache, policy } = source;
+    const { cache } = source;
     return async (call) => {
       // Before the work is done, where that is possible: a wrong key is no reason to fail afterwards.
       const early = map === undefined ? source.keyOf(call.args) : undefined;
@@ -32,9 +34,12 @@ const cachePut: MethodPattern<PutRaw> = {
       const args = map === undefined ? call.args : map(result, ...call.args);
       if (!source.applies(args)) return result;
       const key = early ?? source.keyOf(args);
-      const versioned = policy.withVersion(version?.(result, ...call.args));
+      const policy = source
+        .policyFor(args)
+        .forValue(result)
+        .withVersion(version?.(result, ...call.args));
       try {
-        if (source.stores(result, args)) await cache.set(key, result, versioned);
+        if (source.stores(result, args)) await cache.set(key, result, policy);
         else await cache.evict(key);
       } catch (error) {
         cache.invalidationFailed(site.name, result, error);
@@ -76,10 +81,15 @@ export function CachePut<
   Unless extends Predicate = never,
   MapArgs extends readonly unknown[] = never,
   Version extends VersionFunction = never,
+  Tags extends TagsFunction = never,
+  ResultTags extends TagsFunction = never,
 >(
-  options: CacheableOptions<KeyFn, When, Unless> & { key: KeyFn },
+  options: CacheableOptions<KeyFn, When, Unless, Tags, ResultTags> & { key: KeyFn },
   mapping?: CachePutMapping<Parameters<KeyFn>, MapArgs, Version>,
-): CacheMethodDecorator<UnlessMapped<MapArgs, KeyFn | When>, UnlessMapped<MapArgs, Unless> | MapFn<MapArgs> | Version>;
+): CacheMethodDecorator<
+  UnlessMapped<MapArgs, KeyFn | When | GivenTags<Tags>>,
+  UnlessMapped<MapArgs, Unless | ResultTags> | MapFn<MapArgs> | Version
+>;
 export function CachePut(source: unknown, mapping?: unknown): CacheMethodDecorator<never, never> {
   return decorateMethod(cachePut, { source, mapping });
 }

@@ -4,14 +4,17 @@ import { parseOptions } from '../../core/options.js';
 import { hashArguments, InvalidKeyError, type Key } from '../../keys/index.js';
 import type { CallSite, PatternsRuntime } from '../../nest/method-decorator/index.js';
 import { CachePolicy } from '../cache-policy.js';
-import { entryOptionsShape, type CacheEntryOptions } from '../cache.options.js';
+import type { CacheValueOptions } from '../cache.options.js';
+import { tagsSchema, valueOptionsShape } from '../cache.schema.js';
 import { CacheService } from '../cache.service.js';
 import { isCacheRegion, type CacheRegion } from '../define-cache.js';
 
 type Fn<Result> = (...args: unknown[]) => Result;
 
 /** Functions have the parameters that the types of the decorator have checked; here they are not known. */
-interface SourceOptions extends CacheEntryOptions {
+interface SourceOptions extends Omit<CacheValueOptions, 'tags'> {
+  tags?: unknown;
+  resultTags?: unknown;
   key?: unknown;
   when?: unknown;
   unless?: unknown;
@@ -20,7 +23,12 @@ interface SourceOptions extends CacheEntryOptions {
 /** What a decorator was given first, a region or options, made ready for calls. */
 export interface CacheSource {
   readonly cache: CacheService;
-  readonly policy: CachePolicy;
+  /** For a call with these arguments: the tags may depend on them. */
+  policyFor(args: readonly unknown[]): CachePolicy;
+  /** The tags that a call with these arguments names. */
+  tagsFor(args: readonly unknown[]): readonly string[];
+  /** Whether there is a key; without one only tags are meant. */
+  readonly hasKey: boolean;
   /** @throws InvalidKeyError */
   keyOf(args: readonly unknown[]): Key;
   /** Whether the cache is used for these arguments. */
@@ -30,8 +38,16 @@ export interface CacheSource {
 }
 
 const functionSchema = z.custom<Fn<never>>((value) => typeof value === 'function', 'must be a function').optional();
+const tagsOrFunction = z
+  .union(
+    [tagsSchema, z.custom<Fn<never>>((value) => typeof value === 'function')],
+    'must be an array of texts, or a function that gives one',
+  )
+  .optional();
 const optionsSchema = z.strictObject({
-  ...entryOptionsShape,
+  ...valueOptionsShape,
+  tags: tagsOrFunction,
+  resultTags: functionSchema,
   key: functionSchema,
   when: functionSchema,
   unless: functionSchema,
@@ -39,6 +55,7 @@ const optionsSchema = z.strictObject({
 const mappingSchema = z.strictObject({
   key: functionSchema,
   version: functionSchema,
+  tags: tagsOrFunction,
   before: z.boolean('must be true or false').optional(),
 });
 
@@ -49,28 +66,39 @@ export function whereOf(site: CallSite): string {
 /**
  * Parses a region or options for one method.
  *
- * @param defaultKey whether a key may be made of the method's name and arguments
+ * @param defaultKey what a source without key has: one of the method's name and arguments, none, or an error
  * @throws InvalidOptionsError
  */
 export function cacheSource(
   raw: unknown,
   runtime: PatternsRuntime,
   site: CallSite,
-  { defaultKey }: { defaultKey: boolean },
+  { defaultKey }: { defaultKey: 'method' | 'none' | 'refused' },
 ): CacheSource {
   const cache = runtime.engine(CacheService);
-  const { key, when, unless, ...entry }: SourceOptions = isCacheRegion(raw)
+  const { key, when, unless, tags, resultTags, ...entry }: SourceOptions = isCacheRegion(raw)
     ? ownRegion(raw, runtime, site)
     : parseOptions(optionsSchema, raw ?? {}, whereOf(site));
-  if (key === undefined && !defaultKey) {
+  if (key === undefined && defaultKey === 'refused') {
     const message =
       'is needed to know which entry is meant; give a region of defineCache(), or the key of the @Cacheable method';
     throw new InvalidOptionsError(whereOf(site), [{ path: 'key', message }]);
   }
   const keyFn = key as Fn<Key> | undefined;
+  const tagsOf = typeof tags === 'function' ? (tags as Fn<readonly string[]>) : undefined;
+  const fixedTags = (tagsOf === undefined ? tags : undefined) as readonly string[] | undefined;
+  const resultTagsOf = resultTags as Fn<readonly string[]> | undefined;
+  const policy = CachePolicy.forEntries({ ...entry, tags: fixedTags }, cache.options, whereOf(site));
+  const tagsFor = (args: readonly unknown[]) => tagsOf?.(...args) ?? fixedTags ?? [];
+  const policyFor = (args: readonly unknown[]): CachePolicy => {
+    const ofValue = resultTagsOf && ((value: never) => resultTagsOf(value, ...args));
+    return policy.withTags(tagsFor(args), ofValue);
+  };
   return {
     cache,
-    policy: CachePolicy.forEntries(entry, cache.options, whereOf(site)),
+    policyFor: tagsOf === undefined && resultTagsOf === undefined ? () => policy : policyFor,
+    tagsFor,
+    hasKey: keyFn !== undefined || defaultKey === 'method',
     keyOf: keyFn === undefined ? (args) => [site.name, hashArguments(args)] : (args) => keyFn(...args),
     applies: (args) => (when as Fn<boolean> | undefined)?.(...args) ?? true,
     stores: (result, args) => !((unless as Fn<boolean> | undefined)?.(result, ...args) ?? false),
@@ -82,15 +110,19 @@ export interface CacheMapping {
   /** From the arguments of the mapping's functions to those of the region's key. */
   readonly map: ((...args: unknown[]) => readonly unknown[]) | undefined;
   readonly version: ((...args: unknown[]) => number | bigint | undefined) | undefined;
+  /** To be invalidated. */
+  readonly tagsOf: ((...args: unknown[]) => readonly string[]) | undefined;
   readonly before: boolean;
 }
 
 /** @throws InvalidOptionsError */
 export function cacheMapping(raw: unknown, allowed: 'version' | 'before', site: CallSite): CacheMapping {
-  const schema = mappingSchema.omit(allowed === 'version' ? { before: true } : { version: true });
+  const schema = mappingSchema.omit(allowed === 'version' ? { before: true, tags: true } : { version: true });
   const mapping: Partial<z.output<typeof mappingSchema>> = parseOptions(schema, raw ?? {}, whereOf(site));
   const map = mapping.key as Fn<unknown> | undefined;
+  const { tags } = mapping;
   return {
+    tagsOf: typeof tags === 'function' ? (tags as Fn<readonly string[]>) : tags && (() => tags),
     map: map === undefined ? undefined : (...args) => asArguments(map(...args), site),
     version: mapping.version as CacheMapping['version'],
     before: mapping.before ?? false,
@@ -112,6 +144,6 @@ function ownRegion(region: CacheRegion<never, never>, runtime: PatternsRuntime, 
       `could meet under one key; define it once and export it, or rename one`;
     throw new InvalidOptionsError(whereOf(site), [{ path: 'resource', message }]);
   }
-  const { key, when, unless, options } = region;
-  return { ...options, key, when, unless };
+  const { key, when, unless, tags, resultTags, options } = region;
+  return { ...options, key, when, unless, tags: tags ?? options.tags, resultTags };
 }

@@ -3,15 +3,22 @@ import { decorateMethod } from '../../nest/method-decorator/index.js';
 import { isCacheRegion, type CacheRegion } from '../define-cache.js';
 import type { CacheFactory } from '../load-context.js';
 import { cacheSource } from './cache-source.js';
-import type { CacheableOptions, CacheMethodDecorator, KeyFunction, Predicate } from './decorator-types.js';
+import type {
+  CacheableOptions,
+  CacheMethodDecorator,
+  GivenTags,
+  KeyFunction,
+  Predicate,
+  TagsFunction,
+} from './decorator-types.js';
 
 const cacheable: MethodPattern<unknown> = {
   decorator: '@Cacheable',
   observable: 'value',
   nameIsKey: (raw) => !isCacheRegion(raw) && (raw as CacheableOptions | undefined)?.key === undefined,
   bind(raw, runtime, site): Around {
-    const source = cacheSource(raw, runtime, site, { defaultKey: true });
-    const { cache, policy } = source;
+    const source = cacheSource(raw, runtime, site, { defaultKey: 'method' });
+    const { cache } = source;
     return (call) => {
       const { args } = call;
       if (!source.applies(args)) return call.proceed();
@@ -20,7 +27,7 @@ const cacheable: MethodPattern<unknown> = {
         if (!source.stores(result, args)) skip();
         return result;
       };
-      return cache.getOrSet(source.keyOf(args), factory, policy);
+      return cache.getOrSet(source.keyOf(args), factory, source.policyFor(args));
     };
   },
 };
@@ -51,7 +58,11 @@ export function Cacheable<
   KeyFn extends KeyFunction = never,
   When extends Predicate = never,
   Unless extends Predicate = never,
->(options: CacheableOptions<KeyFn, When, Unless>): CacheMethodDecorator<KeyFn | When, Unless>;
+  Tags extends TagsFunction = never,
+  ResultTags extends TagsFunction = never,
+>(
+  options: CacheableOptions<KeyFn, When, Unless, Tags, ResultTags>,
+): CacheMethodDecorator<KeyFn | When | GivenTags<Tags>, Unless | ResultTags>;
 export function Cacheable(regionOrOptions?: unknown): AsyncMethodDecorator {
   return decorateMethod(cacheable, regionOrOptions);
 }

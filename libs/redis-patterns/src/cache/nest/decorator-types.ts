@@ -1,9 +1,10 @@
 import type { Key } from '../../keys/index.js';
 import type { AsyncMethod, FitsMethod, InstanceTarget, MethodResult } from '../../nest/method-decorator/index.js';
-import type { CacheEntryOptions } from '../cache.options.js';
+import type { CacheValueOptions } from '../cache.options.js';
 
 export type KeyFunction = (...args: never[]) => Key;
 export type Predicate = (...args: never[]) => boolean;
+export type TagsFunction = (...args: never[]) => readonly string[];
 export type VersionFunction = (...args: never[]) => number | bigint | undefined;
 
 /** Options of a cached method that belongs to no region. */
@@ -11,13 +12,19 @@ export interface CacheableOptions<
   KeyFn extends KeyFunction = never,
   When extends Predicate = never,
   Unless extends Predicate = never,
-> extends CacheEntryOptions {
+  Tags extends TagsFunction = never,
+  ResultTags extends TagsFunction = never,
+> extends Omit<CacheValueOptions, 'tags'> {
   /** The key of a value, from the arguments of the method. Default: `Class.method` and a hash of all arguments. */
   key?: KeyFn;
   /** Whether to use the cache for this call, from the arguments. */
   when?: When;
   /** Whether not to store this value: from the result, then the arguments. */
   unless?: Unless;
+  /** Names under which the entry can be invalidated together with others: fixed, or from the arguments. */
+  tags?: readonly string[] | Tags;
+  /** Further tags, from the result, then the arguments; they cost a hit a second round trip. */
+  resultTags?: ResultTags;
 }
 
 /** How the parameters of a method that changes a value relate to those of the cached one. */
@@ -33,12 +40,27 @@ export interface CachePutMapping<
 }
 
 /** How the parameters of a method that invalidates a value relate to those of the cached one. */
-export interface CacheEvictMapping<RegionArgs extends readonly unknown[], MapArgs extends readonly unknown[] = never> {
+export interface CacheEvictMapping<
+  RegionArgs extends readonly unknown[],
+  MapArgs extends readonly unknown[] = never,
+  Tags extends TagsFunction = never,
+> {
   /** The arguments of the region's `key`, as an array, from the arguments of the method. Default: its arguments. */
   key?: (...args: MapArgs) => readonly [...NoInfer<RegionArgs>];
+  /** Tags to invalidate as well: fixed, or from the arguments of the method. */
+  tags?: readonly string[] | Tags;
   /** Evict before the method runs as well, not only after it has succeeded. Default `false`. */
   before?: boolean;
 }
+
+/** Tags to invalidate, where no entry of its own is to be evicted. */
+export interface CacheTagsEviction<Tags extends TagsFunction = never> {
+  /** Tags to invalidate: fixed, or from the arguments of the method. */
+  tags: readonly string[] | Tags;
+}
+
+/** The function that was given as `tags`; `never` for an array, from which nothing can be inferred. */
+export type GivenTags<Tags> = TagsFunction extends Tags ? never : Tags;
 
 /** As `FitsMethod`, for functions that take the result before the arguments. */
 type FitsResult<M extends AsyncMethod, Fn> = [Fn] extends [(result: MethodResult<M>, ...args: Parameters<M>) => unknown]

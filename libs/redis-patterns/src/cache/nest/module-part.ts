@@ -1,5 +1,6 @@
 import type { PatternPart } from '../../nest/pattern-part.js';
-import { resolveCacheOptions, type ResolvedCacheOptions } from '../cache.options.js';
+import type { ResolvedCacheOptions } from '../cache.options.js';
+import { resolveCacheOptions } from '../cache.schema.js';
 import { CacheService } from '../cache.service.js';
 
 /** What the cache adds to the module. */
@@ -8,5 +9,5 @@ export const cachePart: PatternPart<ResolvedCacheOptions> = {
   keeps: 'cache',
   resolve: resolveCacheOptions,
   services: [{ token: CacheService, create: (context, options) => new CacheService(context, options) }],
-  decorators: ['@Cacheable', '@CachePut', '@CacheEvict'],
+  decorators: ['@Cacheable', '@CachePut', '@CacheEvict', '@CacheResponse'],
 };

@@ -1,0 +1,185 @@
+import { startTimer } from '../core/timer.js';
+import type { CachePolicy } from './cache-policy.js';
+import type { CacheCounters } from './cache-stats.js';
+import { decodeContent } from './entry.js';
+import { OFFLINE, type EntryReader, type Found, type FoundValue } from './entry-reader.js';
+import type { Question } from './entry-store.js';
+import type { Flight, Flights } from './flights.js';
+import type { L1 } from './l1/l1.js';
+import { FactoryContext, type CacheFactory } from './load-context.js';
+import type { Loader } from './loader.js';
+import type { RecoveryQueue } from './recovery-queue.js';
+import { TimeBudget } from './time-budget.js';
+
+/** A caller that a load did not cover joins another one so many times in all, then it loads for itself. */
+const MAX_JOINS = 2;
+
+/** What the parts of the engine are to a lookup. */
+export interface LookupParts {
+  readonly reader: EntryReader;
+  readonly flights: Flights;
+  readonly loader: Loader;
+  readonly recovery: RecoveryQueue;
+  readonly l1: L1 | undefined;
+  readonly counters: CacheCounters;
+  /** Milliseconds. */
+  readonly operationTimeout: number;
+  /** Told of a refresh that failed where nobody waited for it. */
+  readonly onRefreshFailed: (policy: CachePolicy, error: unknown) => void;
+}
+
+/** One key and what makes its value. */
+export interface Wanted {
+  readonly entryKey: string;
+  readonly factory: CacheFactory<unknown>;
+  readonly policy: CachePolicy;
+  /** Called when the factory is not run for this caller, or not yet. */
+  readonly onWait?: () => void;
+}
+
+/** Finds values: in this process, in Redis, in a load that runs already, by a load of its own. */
+export class Lookup {
+  constructor(private readonly parts: LookupParts) {}
+
+  /** The value of a copy in this process; in an object, as `undefined` is a value. */
+  near(entryKey: string, { options, tags }: CachePolicy): { readonly value: unknown } | undefined {
+    const { l1, counters } = this.parts;
+    if (l1 === undefined || !options.useL1) return undefined;
+    const copy = l1.get(entryKey, tags);
+    if (copy !== undefined) counters.l1Hits++;
+    return copy;
+  }
+
+  /** What Redis has. What is still to be evicted counts as missing. */
+  read(entryKey: string, policy: CachePolicy, budget = this.budget()): Promise<Found> {
+    const { recovery, reader, l1 } = this.parts;
+    if (recovery.has(entryKey)) return Promise.resolve(OFFLINE);
+    const since = policy.options.useL1 ? l1?.moment(policy.tags) : undefined;
+    const reading = reader.read(entryKey, questionOf(policy, since !== undefined), budget);
+    if (since === undefined) return reading;
+    return reading.then((found) => {
+      if (found.state === 'hit') l1!.fill(entryKey, found, since);
+      return found;
+    });
+  }
+
+  /** The same for many. */
+  async readMany(entryKeys: readonly string[], policy: CachePolicy, budget = this.budget()): Promise<Found[]> {
+    const { recovery, reader, l1 } = this.parts;
+    if (entryKeys.length === 0) return [];
+    const since = policy.options.useL1 ? l1?.moment(policy.tags) : undefined;
+    const found = await reader.readMany(entryKeys, questionOf(policy, since !== undefined), budget);
+    return found.map((one, index) => {
+      const entryKey = entryKeys[index]!;
+      if (recovery.has(entryKey)) return OFFLINE;
+      if (since !== undefined && one.state === 'hit') l1!.fill(entryKey, one, since);
+      return one;
+    });
+  }
+
+  async getOrLoad(wanted: Wanted): Promise<unknown> {
+    const { entryKey, policy } = wanted;
+    const copy = this.near(entryKey, policy);
+    if (copy !== undefined) return copy.value;
+    const budget = this.budget();
+    const found = await this.read(entryKey, policy, budget);
+    return found.state === 'hit' ? this.#hit(wanted, found) : this.resolve(wanted, found, budget);
+  }
+
+  /** The value for a caller who has found that in Redis. */
+  async resolve(wanted: Wanted, first: Found, firstBudget: TimeBudget): Promise<unknown> {
+    const { flights, loader, counters } = this.parts;
+    const { entryKey, policy, factory } = wanted;
+    const { signal, options } = policy;
+    let found = first;
+    let budget = firstBudget;
+    for (let joins = 0; ; joins++) {
+      if (found.state === 'hit') {
+        wanted.onWait?.();
+        return this.#hit(wanted, found);
+      }
+      if (found.state === 'stale') return this.#stale(wanted, found, budget);
+      signal?.throwIfAborted();
+      if (joins === 0) counters[found.state === 'miss' ? 'misses' : 'offline']++;
+      const running = joins < MAX_JOINS && options.stampede !== 'none' ? flights.find(entryKey) : undefined;
+      if (running === undefined) {
+        const seenId = found.state === 'miss' ? found.seenId : '';
+        return (await loader.start({ ...wanted, seenId, budget, offline: found.state === 'offline' }).wait(signal))
+          .value;
+      }
+      wanted.onWait?.();
+      const { ticket } = running;
+      const { content, covers, offline } = await running.wait(signal);
+      // What cannot be copied cannot be shared: each caller makes its own.
+      if (content === undefined) return factory(contextOf(policy));
+      if (ticket <= covers || (offline && found.state === 'offline')) return decodeContent(content);
+      budget = this.budget();
+      found = await this.read(entryKey, policy, budget);
+    }
+  }
+
+  budget(): TimeBudget {
+    return new TimeBudget(this.parts.operationTimeout);
+  }
+
+  #hit(wanted: Wanted, found: FoundValue): unknown {
+    this.parts.counters.hits++;
+    const { beta } = wanted.policy.options;
+    if (beta > 0 && isDue(found, beta) && this.parts.flights.find(wanted.entryKey) === undefined) {
+      this.#refresh(wanted, found, this.budget());
+    }
+    return found.value;
+  }
+
+  /** A stale copy answers, unless the new value comes within the soft timeout; also when that cannot be loaded. */
+  async #stale(wanted: Wanted, found: FoundValue, budget: TimeBudget): Promise<unknown> {
+    const { counters, flights } = this.parts;
+    const { policy, entryKey } = wanted;
+    const { softTimeout } = policy.options;
+    const running = flights.find(entryKey);
+    if (running !== undefined) wanted.onWait?.();
+    const flight = running ?? this.#refresh(wanted, found, budget);
+    if (softTimeout > 0) {
+      const { ticket } = flight;
+      try {
+        const outcome = await within(softTimeout, flight.wait(policy.signal));
+        if (outcome !== undefined && running === undefined) return outcome.value;
+        if (outcome?.content !== undefined && ticket <= outcome.covers) return decodeContent(outcome.content);
+      } catch {
+        // Whoever started the refresh reports it.
+        policy.signal?.throwIfAborted();
+      }
+    }
+    counters.staleHits++;
+    return found.value;
+  }
+
+  #refresh(wanted: Wanted, copy: FoundValue, budget: TimeBudget): Flight {
+    const { loader, onRefreshFailed } = this.parts;
+    const flight = loader.start({ ...wanted, seenId: copy.entry.id, budget, offline: false, copy });
+    flight.outcome.catch((error: unknown) => onRefreshFailed(wanted.policy, error));
+    return flight;
+  }
+}
+
+/** For a factory that is run without the cache. */
+export function contextOf(policy: CachePolicy): FactoryContext {
+  return new FactoryContext({ signal: policy.signal ?? new AbortController().signal }, policy);
+}
+
+function questionOf({ tags, options }: CachePolicy, fill: boolean): Question {
+  return { tags, pttl: fill || options.stale > 0 || options.beta > 0 };
+}
+
+/** XFetch: the nearer the end and the dearer the load, the more likely. */
+function isDue({ entry, freshMs }: FoundValue, beta: number): boolean {
+  return freshMs !== undefined && -Math.max(1, entry.loadMs) * beta * Math.log(Math.random()) >= freshMs;
+}
+
+/** What a promise gives; `undefined` when that takes longer. */
+function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = startTimer(ms, () => resolve(undefined));
+    void promise.then(resolve, reject).finally(() => timer.clear());
+  });
+}

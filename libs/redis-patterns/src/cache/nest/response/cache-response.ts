@@ -1,0 +1,63 @@
+import { UseInterceptors } from '@nestjs/common';
+import { decorateMethod, type Around, type MethodPattern } from '../../../nest/method-decorator/index.js';
+import { CacheResponseInterceptor } from './cache-response.interceptor.js';
+import { ResponsePlan } from './response-plan.js';
+import { ResponseUse } from './response-use.js';
+import type { CacheResponseOptions } from './response.options.js';
+
+/** Checks handlers when the application starts; for requests the interceptor does the work. */
+const cacheResponse: MethodPattern<ResponseUse> = {
+  decorator: '@CacheResponse',
+  observable: 'value',
+  leavesHandlers: true,
+  bind(use, runtime, site): Around {
+    // One that the class overrides answers no requests.
+    if (!site.name.includes('@')) {
+      use.keep(runtime, site.target, new ResponsePlan(use.raw, runtime, site, CacheResponseInterceptor));
+    }
+    return (call) => call.proceed();
+  },
+};
+
+/**
+ * Answers GET requests from the cache, and else runs the handler and stores what it returned. On handlers of Express and
+ * Fastify.
+ *
+ * A stored response is found by the route, its `scope`, and the `params`, `query` and `headers` that are declared; nothing else of
+ * a request makes a difference. Guards run for each request. Interceptors of the application and the controller, and those
+ * written below on the method, see what the handler returned, so that serializers hide on a hit what they hide on a miss; an
+ * interceptor written above it on the method is part of what is stored.
+ *
+ * Stored are answers with 2xx whose value comes back equal: instances of classes need `types`. Never stored, nor given to requests
+ * that wait for the same handler: answers with `Set-Cookie`, `Cache-Control: private` or `no-store`, `Vary: *`, streams. Errors are
+ * never stored. Status and headers that the handler sets are stored too. The answer gets `X-Cache` (`HIT`, `MISS`, `BYPASS`, or
+ * `STALE` for one older than its `ttl`), `ETag` (of what the handler returned) and, unless it is new, `Age`; `If-None-Match` is
+ * answered with 304. `Cache-Control` is left to the application.
+ *
+ * With `stale` or `earlyRefresh` the handler also runs behind a response that has been sent, with its request. A handler that takes
+ * `@Res()` cannot have them, and the defaults of the application do not concern it.
+ *
+ * Without Redis the handler runs. `HEAD` is answered from what is stored for `GET`, and stores nothing.
+ *
+ * @throws (boot) InvalidOptionsError without `ttl` or `scope`, on a handler that is not GET or takes `@Res()` without
+ * `passthrough`, and where a parameter of the handler comes from what is not part of the key
+ *
+ * @example
+ * ```ts
+ * @Get()
+ * @CacheResponse({ ttl: '30s', scope: 'public', query: ['page', 'sort'] })
+ * list(@Query() query: ListQuery): Promise<Product[]> { … }
+ *
+ * @Get(':id/price')
+ * @CacheResponse({ ttl: '1m', scope: (context) => context.switchToHttp().getRequest().user?.priceGroup })
+ * price(@Param('id') id: string): Promise<Price> { … }
+ * ```
+ */
+export function CacheResponse(options: CacheResponseOptions): MethodDecorator {
+  const use = new ResponseUse(options);
+  return (target: object, key: string | symbol, descriptor: PropertyDescriptor): void => {
+    decorateMethod(cacheResponse, use)(target, key, descriptor);
+    UseInterceptors(CacheResponseInterceptor)(target, key, descriptor);
+    use.markOn(descriptor.value as object);
+  };
+}
