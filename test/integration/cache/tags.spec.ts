@@ -173,6 +173,15 @@ describeOnEachTopology('tags', (topology) => {
     expect(await redis().strlen(generations())).toBe(384);
   });
 
+  it('are stored with every value, also when many loads with many tags run at once', async () => {
+    const { cache, close } = await openCache(topology, { operationTimeout: '5s' });
+    const tags = Array.from({ length: 10 }, (_, n) => `${tag}:${n}`);
+    const keys = Array.from({ length: 110 }, (_, n) => [...key, n] as const);
+    await Promise.all(keys.map((each) => cache.getOrSet(each, async () => 1, { tags })));
+    expect(cache.stats().stored).toBe(keys.length);
+    await close();
+  });
+
   it('stand readable in the header', async () => {
     await load('value', ['b', 'a,1']);
     expect(await redis().get(entryKey())).toMatch(/;g=a%2C1=[\w-]{12,},b=[\w-]{12,}\n"value"$/);

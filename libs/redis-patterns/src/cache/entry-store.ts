@@ -201,8 +201,9 @@ export class EntryStore {
     return this.#keys.companion('cache', 'lease', entryKey);
   }
 
-  #format({ content, ...fields }: NewEntry): string | Promise<string> {
-    return formatEntry(content, { ...fields, id: this.newToken(), schema: this.schemaVersion }, this.compression);
+  #format({ content, version, loadMs, staleMs, tags }: NewEntry): string | Promise<string> {
+    const fields = { id: this.newToken(), version, loadMs, schema: this.schemaVersion, staleMs, tags };
+    return formatEntry(content, fields, this.compression);
   }
 }
 

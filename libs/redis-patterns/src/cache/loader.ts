@@ -93,7 +93,8 @@ export class Loader {
     const { entryKey, factory, policy, copy } = request;
     const { counters } = this.options;
     const token = turn.kind === 'owner' ? turn.token : undefined;
-    const times = { ...policy.options, deadline: this.options.operationTimeout };
+    const { lease, maxHold } = policy.options;
+    const times = { lease, maxHold, deadline: this.options.operationTimeout };
     const stopKeeping = token === undefined ? undefined : keepLease(this.store, entryKey, token, times);
     const startedAt = performance.now();
     counters.loads++;

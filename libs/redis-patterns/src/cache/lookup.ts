@@ -104,8 +104,11 @@ export class Lookup {
       const running = joins < MAX_JOINS && options.stampede !== 'none' ? flights.find(entryKey) : undefined;
       if (running === undefined) {
         const seenId = found.state === 'miss' ? found.seenId : '';
-        return (await loader.start({ ...wanted, seenId, budget, offline: found.state === 'offline' }).wait(signal))
-          .value;
+        // Written out: copies of wide objects are what a load costs beside its commands.
+        const { onWait } = wanted;
+        const offline = found.state === 'offline';
+        const flight = loader.start({ entryKey, seenId, factory, policy, budget, offline, copy: undefined, onWait });
+        return (await flight.wait(signal)).value;
       }
       wanted.onWait?.();
       const { ticket } = running;
@@ -156,7 +159,9 @@ export class Lookup {
 
   #refresh(wanted: Wanted, copy: FoundValue, budget: TimeBudget): Flight {
     const { loader, onRefreshFailed } = this.parts;
-    const flight = loader.start({ ...wanted, seenId: copy.entry.id, budget, offline: false, copy });
+    const { entryKey, factory, policy, onWait } = wanted;
+    const seenId = copy.entry.id;
+    const flight = loader.start({ entryKey, seenId, factory, policy, budget, offline: false, copy, onWait });
     flight.outcome.catch((error: unknown) => onRefreshFailed(wanted.policy, error));
     return flight;
   }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { EngineContext, RedisConnection } from '../connection/index.js';
-import { runScript } from '../scripting/index.js';
+import { runScript, sendScript } from '../scripting/index.js';
 import type { CommandLimits } from './entry-store.js';
 import { advanceGenerationsScript, readGenerationsScript, takeTokenScript } from './scripts.generated.js';
 import type { TagNames } from './tags.js';
@@ -45,12 +45,18 @@ export class TagStore {
 
   /** The tokens of tags, made where there are none, so that what is loaded from now on can be stored under them. */
   take(tags: TagNames, limits: CommandLimits): Promise<string[]> {
+    if (tags.length === 0) return Promise.resolve([]);
     const { tagTtl, maxTtl } = this.lifetimes;
-    return Promise.all(
-      tags.map((tag) =>
-        runScript(this.#connection, takeTokenScript, [this.keyOf(tag)], [this.newToken(), tagTtl, maxTtl], limits),
-      ),
-    );
+    const keys = tags.map((tag) => this.keyOf(tag));
+    // One call for all: many loads with many tags would else be more calls than the connection lets through.
+    return this.#connection.run({
+      name: takeTokenScript.name,
+      effect: takeTokenScript.effect,
+      key: keys[0]!,
+      ...limits,
+      send: (client) =>
+        Promise.all(keys.map((key) => sendScript(client, takeTokenScript, [key], [this.newToken(), tagTtl, maxTtl]))),
+    });
   }
 
   /** The tokens as they are. */

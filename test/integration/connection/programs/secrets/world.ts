@@ -1,6 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { RedisPatternsModule, type RedisPatternsOptions } from 'nestjs-redis-patterns';
+import { RedisConnections, RedisPatternsModule, type RedisPatternsOptions } from 'nestjs-redis-patterns';
 import {
   ManagedConnection,
   resolveConnectionOptions,
@@ -12,6 +12,7 @@ import {
   type PlainConnection,
   type Topology,
 } from '../../../../../scripts/servers/index.mjs';
+import { eventually } from '../../../../support/eventually.js';
 import { PASSWORD } from './marks.js';
 import type { Sinks } from './sinks.js';
 
@@ -64,6 +65,15 @@ export class World {
     } finally {
       for (const node of this.topology.nodes) this.topology.resume(node);
     }
+  }
+
+  /** Waits until calls go through again. */
+  async recovered(): Promise<void> {
+    const connections = this.app.get(RedisConnections);
+    await eventually(() => {
+      const { status, breaker } = connections.stats();
+      return status === 'ready' && breaker.state === 'closed';
+    });
   }
 
   /** A connection with other options, closed at the end. */
