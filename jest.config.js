@@ -31,6 +31,4 @@ export default {
   globalSetup: '<rootDir>/test/global-setup.mjs',
   globalTeardown: '<rootDir>/test/global-teardown.mjs',
   testTimeout: 30000,
-  // Most specs wait for servers most of the time.
-  maxWorkers: 2,
 };

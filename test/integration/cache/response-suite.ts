@@ -259,10 +259,11 @@ export function responseSuite(topology: SharedTopology, newAdapter: () => Abstra
         expect(answer.cache).toBe('STALE');
         return answer;
       });
-      expect(stale.body).toEqual({ query: { page: '1' }, run: 1 });
+      const { run } = stale.body as { run: number };
+      expect(stale.body).toEqual({ query: { page: '1' }, run });
       const refreshed = await eventually(async () => {
         const answer = await get('/shop/stale?page=1&other=3');
-        expect((answer.body as { run: number }).run).toBeGreaterThan(1);
+        expect((answer.body as { run: number }).run).toBeGreaterThan(run);
         return answer;
       });
       expect(refreshed.body).toMatchObject({ query: { page: '1' } });

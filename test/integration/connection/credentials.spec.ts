@@ -171,7 +171,10 @@ describe.each(MODES)('credentials on %s', (mode) => {
     expect(apps.troubles().length).toBeLessThanOrEqual(2);
     await setPassword(password);
     await eventually(() => cache.set('k', 'v').then(() => true), { timeout: 10_000 });
-    expect(apps.lines.filter(({ text }) => text.includes('is back'))).toHaveLength(1);
+    const { length: backs } = apps.lines.filter(({ text }) => text.includes('is back'));
+    // The nodes of a Cluster get the password one after the other: it may be lost once more in between.
+    expect(backs).toBeGreaterThanOrEqual(1);
+    expect(backs).toBeLessThanOrEqual(mode === 'cluster' ? 3 : 1);
   });
 
   it('survives that its user is deleted and made again', async () => {

@@ -186,7 +186,8 @@ export class Call<T> implements WaitingCall {
   /** An impatient caller says nothing about the server: a call counts as unanswered after `commandTimeout`. */
   private watchReply(): void {
     const left = this.sentAt + this.gate.options.commandTimeout - performance.now();
-    if (left <= 0) return this.tellBreaker(false);
+    // A timer may fire a millisecond before its time.
+    if (left <= 1) return this.tellBreaker(false);
     this.timer = setTimeout(() => this.tellBreaker(false), left).unref();
   }
 
