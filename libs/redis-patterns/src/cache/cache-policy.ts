@@ -122,17 +122,23 @@ export class CachePolicy {
     return new CachePolicy(this.options, this.base, this.name, { ...this.#extras, tags: unionOfTags(this.tags, tags) });
   }
 
+  /** Milliseconds that `null` and `undefined` stay fresh. */
+  get negativeTtl(): number {
+    const { ttl, negativeTtl } = this.options;
+    return negativeTtl ?? Math.min(ttl, DEFAULT_NEGATIVE_TTL);
+  }
+
   /**
    * For how long a value is kept; the fresh time is shortened at random.
    *
    * @param own what the factory has set, milliseconds; longer than `maxTtl` is cut to that
    */
   lifetimeOf(value: unknown, own?: number): Lifetime {
-    const { ttl, negativeTtl, jitter } = this.options;
+    const { ttl, jitter } = this.options;
     const isNegative = value === null || value === undefined;
     // What does not exist now may exist soon: no copy of that outlives its time.
     const stale = isNegative ? 0 : this.options.stale;
-    const nominal = own ?? (isNegative ? (negativeTtl ?? Math.min(ttl, DEFAULT_NEGATIVE_TTL)) : ttl);
+    const nominal = own ?? (isNegative ? this.negativeTtl : ttl);
     if (nominal === 0) return NOT_STORED;
     const fresh = Math.min(nominal, this.base.maxTtl - stale) * (1 - Math.random() * jitter);
     return { fresh: Math.max(1, Math.round(fresh)), stale };

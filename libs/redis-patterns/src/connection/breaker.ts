@@ -46,7 +46,11 @@ export class Breaker {
   unanswered(): void {
     if (this.#open) return;
     const now = performance.now();
-    if (now - this.#since > STRETCH) this.#beginStretch(now);
+    if (now - this.#since > STRETCH) {
+      this.#since = now;
+      this.#calls = 0;
+      this.#failures = 0;
+    }
     this.#consecutive++;
     this.#calls++;
     this.#failures++;
@@ -85,14 +89,9 @@ export class Breaker {
     if (!this.#open) return;
     this.#open = false;
     clearInterval(this.#timer);
-    this.#beginStretch(Number.NEGATIVE_INFINITY);
+    this.#consecutive = 0;
+    // The next call without an answer begins a stretch of its own.
+    this.#since = Number.NEGATIVE_INFINITY;
     this.changed('closed');
-  }
-
-  #beginStretch(at: number): void {
-    this.#since = at;
-    this.#calls = 0;
-    this.#failures = 0;
-    if (at === Number.NEGATIVE_INFINITY) this.#consecutive = 0;
   }
 }

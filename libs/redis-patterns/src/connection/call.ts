@@ -85,8 +85,8 @@ export class Call<T> implements WaitingCall {
 
   private attempt(): void {
     const { gate, operation } = this;
-    const endpoint = gate.pick(operation.key);
     if (!gate.hasRoom()) return this.overloaded(`more than ${gate.options.maxInFlight} calls (pool.maxInFlight)`);
+    const endpoint = gate.pick(operation.key);
     if (typeof endpoint === 'string') return this.waitFor(endpoint);
     if (endpoint.bufferedBytes > gate.options.maxBufferedBytes) {
       return this.overloaded(`more than ${gate.options.maxBufferedBytes} bytes waiting (pool.maxBufferedBytes)`);

@@ -1,4 +1,5 @@
 import { Cluster, type Redis } from 'ioredis';
+import { sleep } from '../core/abort.js';
 import { safeCause } from './classify.js';
 import { createClient, reconnectDelay, refusedDelay, type ClientRequest } from './client-factory.js';
 import { ClusterNodes } from './cluster-nodes.js';
@@ -93,7 +94,7 @@ export class ClientHandle {
 
   async #connect(): Promise<void> {
     for (let attempt = 1; !(await this.#refreshPassword()); attempt++) {
-      await new Promise((resolve) => setTimeout(resolve, reconnectDelay(attempt)).unref());
+      await sleep(reconnectDelay(attempt));
     }
     if (this.#closed) return;
     // The promise rejects at the first failed attempt although the client goes on; the `error` event has the cause.

@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { slotOf } from '../keys/index.js';
-import { addressOf, type Endpoint, type SocketEndpoint } from './endpoint.js';
+import { addressOf } from './connection-url.js';
+import type { Endpoint, SocketEndpoint } from './endpoint.js';
 import { mapAddress } from './redirecting-cluster.js';
 
 /** Shortest time between two refreshes of the slot map that calls ask for, milliseconds. */
@@ -42,13 +43,13 @@ export class ClusterNodes {
       const endpoint = adopt(node);
       handleAsking(node);
       this.#letCallsEnd(endpoint);
-      this.#nodes.set(addressOf(node), endpoint);
+      this.#nodes.set(addressOf(node.options), endpoint);
       node.on('ready', () => changed('ready'));
       // ioredis would connect at the first command, and refuse those that follow until that is done.
       if (node.status === 'wait') node.connect().catch(() => undefined);
     });
     cluster.on('-node', (node: Redis) => {
-      const address = addressOf(node);
+      const address = addressOf(node.options);
       const endpoint = this.#nodes.get(address);
       if (endpoint?.redis !== node) return;
       endpoint.breaker?.dispose();

@@ -15,6 +15,17 @@ export interface HostPort {
   readonly port: number;
 }
 
+/** `host:port`, as ioredis writes it in the slot map of a Cluster. */
+export function addressOf({
+  host,
+  port,
+}: {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+}): string {
+  return `${host}:${port}`;
+}
+
 const FORMS =
   "use 'redis://host:6379/0', 'rediss://…' for TLS, 'redis+sentinel://host:26379,host:26379/<master name>/0' or 'redis+cluster://host:6379,host:6379'";
 const URL_PATTERN = /^(redis|rediss)(?:\+(sentinel|cluster))?:\/\/(?:([^@/?#]*)@)?([^@/?#]+)(\/[^?#]*)?(?:\?([^#]*))?$/;

@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import type { Redis } from 'ioredis';
 import { Breaker, type BreakerLimits } from './breaker.js';
 import { classify } from './classify.js';
+import { addressOf } from './connection-url.js';
 import type { RedisClient } from './redis-connection.js';
 
 /** Whether a call can be sent now, and if not, why. */
@@ -48,7 +49,7 @@ export class SocketEndpoint implements Endpoint {
     const breaker = new Breaker(
       limits,
       () => this.#ping(),
-      (state) => listeners.breaker(state, addressOf(redis)),
+      (state) => listeners.breaker(state, addressOf(redis.options)),
     );
     redis.on('ready', () => breaker.probe());
     this.breaker = breaker;
@@ -56,7 +57,7 @@ export class SocketEndpoint implements Endpoint {
 
   /** `host:port`. */
   get address(): string {
-    return addressOf(this.redis);
+    return addressOf(this.redis.options);
   }
 
   get readiness(): Readiness {
@@ -98,9 +99,4 @@ export class SocketEndpoint implements Endpoint {
       return classify(error).outcome === 'refused';
     }
   }
-}
-
-/** As ioredis writes it in a Cluster's slot map. */
-export function addressOf({ options: { host, port } }: Redis): string {
-  return `${host}:${port}`;
 }

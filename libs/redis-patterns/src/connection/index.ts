@@ -9,6 +9,7 @@ export {
   type UnavailableCode,
 } from './connection.errors.js';
 export type { ConnectionUser } from './eviction.js';
+export { addressOf } from './connection-url.js';
 export { resolveConnectionOptions, type ResolvedConnectionOptions } from './connection.schema.js';
 export type {
   BreakerOptions,

@@ -2,7 +2,7 @@ import { Cluster, type Redis } from 'ioredis';
 import type { ClientRequest, ConnectionRole } from './client-factory.js';
 import type { StateChange } from './client-handle.js';
 import type { ResolvedConnectionOptions } from './connection.schema.js';
-import type { HostPort } from './connection-url.js';
+import { addressOf, type HostPort } from './connection-url.js';
 import type {
   ChannelKind,
   RedisClient,
@@ -95,7 +95,7 @@ export class Listening {
   #chooseHome(): HostPort {
     const known = this.#cluster!.nodes('master');
     const chosen = known[Math.floor(Math.random() * known.length)];
-    this.#home = chosen === undefined ? undefined : addressOf(hostPortOf(chosen));
+    this.#home = chosen === undefined ? undefined : addressOf(chosen.options);
     if (chosen !== undefined) return hostPortOf(chosen);
     const { topology } = this.setup.options;
     const seeds = topology.mode === 'cluster' ? topology.nodes : [];
@@ -105,7 +105,7 @@ export class Listening {
   #follow(): void {
     for (const feed of this.#feeds) feed.follow();
     // A node that was taken out of the Cluster still answers, but hears nothing any more.
-    const known = this.#cluster!.nodes('all').map((node) => addressOf(hostPortOf(node)));
+    const known = this.#cluster!.nodes('all').map((node) => addressOf(node.options));
     if (this.#home === undefined || known.length === 0 || known.includes(this.#home)) return;
     this.#home = undefined;
     this.#subscriber?.reset('its node left the Cluster');
@@ -114,8 +114,4 @@ export class Listening {
 
 function hostPortOf({ options: { host, port } }: Redis): HostPort {
   return { host: host!, port: port! };
-}
-
-function addressOf({ host, port }: HostPort): string {
-  return `${host}:${port}`;
 }

@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis';
-import { addressOf } from './endpoint.js';
+import { addressOf } from './connection-url.js';
 
 type HandleError = Cluster['handleError'];
 
@@ -17,12 +17,12 @@ export class RedirectingCluster extends Cluster {
 
   #isReady(address: string): boolean {
     const mapped = mapAddress(this, address);
-    return this.nodes('all').some((node) => addressOf(node) === mapped && node.status === 'ready');
+    return this.nodes('all').some((node) => addressOf(node.options) === mapped && node.status === 'ready');
   }
 }
 
 /** What an address that a server names is called from here. */
 export function mapAddress({ options: { natMap } }: Cluster, address: string): string {
   const mapped = typeof natMap === 'function' ? natMap(address) : natMap?.[address];
-  return mapped ? `${mapped.host}:${mapped.port}` : address;
+  return mapped ? addressOf(mapped) : address;
 }

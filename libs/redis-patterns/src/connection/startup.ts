@@ -1,3 +1,4 @@
+import { sentinelAuth } from './client-factory.js';
 import type { ClientHandle } from './client-handle.js';
 import { RedisConnectError } from './connection.errors.js';
 import type { ResolvedConnectionOptions, Topology } from './connection.schema.js';
@@ -82,11 +83,11 @@ function tlsAdvice(trouble: string): string {
 }
 
 /** Looks at the first address itself for what ioredis does not tell. */
-function lookAt({ topology, tls, sentinel }: ResolvedConnectionOptions): Promise<Diagnosis> {
+function lookAt(options: ResolvedConnectionOptions): Promise<Diagnosis> {
+  const { topology, tls } = options;
   if (topology.mode === 'standalone') return diagnose({ host: topology.host, port: topology.port }, tls?.reveal());
   if (topology.mode === 'cluster') return diagnose(topology.nodes[0]!, tls?.reveal());
-  const sentinelTls = sentinel.tls === false ? undefined : (sentinel.tls ?? tls);
-  return diagnose(topology.sentinels[0]!, sentinelTls?.reveal());
+  return diagnose(topology.sentinels[0]!, sentinelAuth(options).tls);
 }
 
 /**

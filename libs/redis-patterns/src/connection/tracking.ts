@@ -1,5 +1,5 @@
 import type { ClientRequest } from './client-factory.js';
-import type { HostPort } from './connection-url.js';
+import { addressOf, type HostPort } from './connection-url.js';
 import type { TrackingFeed, TrackingListener } from './redis-connection.js';
 import { TrackingSocket, type TrackingSocketSetup } from './tracking-socket.js';
 
@@ -38,7 +38,7 @@ export class Tracking implements TrackingFeed {
     if (this.#closed) return;
     const masters = this.setup.masters();
     const wanted = new Map<string, HostPort | undefined>(
-      masters?.map((master) => [`${master.host}:${master.port}`, master]) ?? [[THE_SERVER, undefined]],
+      masters?.map((master) => [addressOf(master), master]) ?? [[THE_SERVER, undefined]],
     );
     for (const [address, socket] of this.#sockets) {
       if (wanted.has(address)) continue;

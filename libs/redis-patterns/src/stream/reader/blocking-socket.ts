@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { BlockingLease } from '../../connection/index.js';
+import { addressOf, type BlockingLease } from '../../connection/index.js';
 import { onAbort } from '../../core/abort.js';
 import { slotOf } from '../../keys/index.js';
 import { readReply, type RawFields } from '../message.js';
@@ -88,9 +88,9 @@ export class BlockingSocket {
 
   async #unblock(clientId: number): Promise<boolean> {
     const { connection } = this.scope.context;
-    const address = this.#nodeOfId === undefined ? undefined : addressOf(this.#nodeOfId);
+    const address = this.#nodeOfId === undefined ? undefined : addressOf(this.#nodeOfId.options);
     const masters = connection.masters();
-    const peer = masters.length === 1 ? masters[0] : masters.find((node) => addressOf(node) === address);
+    const peer = masters.length === 1 ? masters[0] : masters.find((node) => addressOf(node.options) === address);
     if (peer === undefined) return false;
     try {
       await connection.run({
@@ -125,12 +125,8 @@ export class BlockingSocket {
     const { client } = this.lease;
     if (!('slots' in client)) return client;
     const address = client.slots[slotOf(this.scope.keys.stream)]?.[0];
-    return client.nodes('master').find((node) => addressOf(node) === address);
+    return client.nodes('master').find((node) => addressOf(node.options) === address);
   }
-}
-
-function addressOf({ options }: Redis): string {
-  return `${options.host}:${options.port}`;
 }
 
 /** The result of a promise by a deadline; a reply that is already in the socket when that is over still counts. */

@@ -1,6 +1,6 @@
 import { Logger, type ExecutionContext } from '@nestjs/common';
 import 'reflect-metadata';
-import { ClassTypes, ValueCodec } from '../../../codec/index.js';
+import type { ValueCodec } from '../../../codec/index.js';
 import { InvalidOptionsError } from '../../../core/errors.js';
 import type { CallSite, PatternsRuntime } from '../../../nest/method-decorator/index.js';
 import { CachePolicy } from '../../cache-policy.js';
@@ -10,7 +10,6 @@ import { answersItself, checkHandler } from './check-handler.js';
 import { RESPONSE_RESOURCE, ResponseKeys } from './response-key.js';
 import { resolveResponseOptions, type ResolvedResponseOptions } from './response.options.js';
 
-const DEFAULT_NEGATIVE_TTL = 30_000;
 /** Owner of the resource of all responses: no region of the application may have the same keys. */
 const RESPONSES = Object.freeze({});
 
@@ -47,10 +46,9 @@ export class ResponsePlan {
     const refreshes = !answersItself(site);
     const options = refreshes ? entry : { ...entry, stale: 0, earlyRefresh: false as const };
     this.#policy = CachePolicy.forEntries(options, this.cache.options, whereOf(site));
-    const { ttl, negativeTtl } = this.#policy.options;
-    this.ttl = ttl;
-    this.negativeTtl = negativeTtl ?? Math.min(ttl, DEFAULT_NEGATIVE_TTL);
-    this.values = valuesOf(this.cache, entry);
+    this.ttl = this.#policy.options.ttl;
+    this.negativeTtl = this.#policy.negativeTtl;
+    this.values = this.cache.options.values;
     const { name, hasHost, place } = describeRoute(site);
     this.keys = new ResponseKeys(name, hasHost, this.options);
     claim(runtime, site, place);
@@ -68,13 +66,6 @@ export class ResponsePlan {
     this.#warned.add(warning);
     this.#logger.warn(`${whereOf(this.site)}: ${warning}`);
   }
-}
-
-/** The codec of the cache, if it has one for all values. */
-function valuesOf(cache: CacheService, entry: object): ValueCodec {
-  const { values } = cache.options as { readonly values?: ValueCodec };
-  const { types = [] } = entry as { readonly types?: readonly (abstract new (...args: never[]) => object)[] };
-  return values ?? new ValueCodec(new ClassTypes(types));
 }
 
 /** `place` is all that Nest knows of the route when the application starts. */
