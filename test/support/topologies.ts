@@ -134,6 +134,34 @@ export function startOwn(mode: Mode, { user, ...options }: OwnOptions = {}): Pro
   return startTopology(mode, { ...options, acl: true, appRules });
 }
 
+/** The same for all tests of a suite, with a raw client; both end with it. */
+export function useOwn(
+  mode: Mode,
+  options: OwnOptions = {},
+): { readonly topology: Topology; readonly admin: RedisAdmin } {
+  let started: { topology: Topology; admin: RedisAdmin } | undefined;
+  beforeAll(async () => {
+    const topology = await startOwn(mode, options);
+    started = { topology, admin: await connectAdmin(topology) };
+  });
+  afterAll(async () => {
+    started?.admin.close();
+    await started?.topology.stop();
+  });
+  const own = () => {
+    if (started === undefined) throw new Error('the servers start in beforeAll: use them in tests and hooks');
+    return started;
+  };
+  return {
+    get topology() {
+      return own().topology;
+    },
+    get admin() {
+      return own().admin;
+    },
+  };
+}
+
 /** A raw client of servers of one's own that may do everything. */
 export function connectAdmin(own: Topology): Promise<RedisAdmin> {
   return RedisAdmin.connect({ ...own.connection, ...own.users?.admin });

@@ -6,6 +6,8 @@ import {
   crashUnheard,
   failOverUnderLoad,
   REPLICAS,
+  restart,
+  resume,
   TEST_TIMEOUT,
   type Fault,
   type Server,
@@ -23,13 +25,9 @@ const faults: Fault[] = [
     name: 'frozen master',
     mode,
     begin: async (own, master) => own.freeze(master),
-    end: async (own, master) => own.resume(master),
+    end: resume,
   },
 ];
-
-function restart(own: Topology, master: Server): Promise<void> {
-  return own.restart(master, { data: 'wipe' });
-}
 
 describe('Cluster under load', () => {
   it.each(faults)(

@@ -31,6 +31,16 @@ export const TEST_TIMEOUT = 60_000 * ROUNDS;
 export const REPLICAS = { standalone: 0, sentinel: 2, cluster: 1 } as const;
 const SHARDS = { standalone: 1, sentinel: 1, cluster: 3 } as const;
 
+/** The old master comes back, and has forgotten everything. */
+export function restart(own: Topology, master: Server): Promise<void> {
+  return own.restart(master, { data: 'wipe' });
+}
+
+/** The old master goes on where it was. */
+export async function resume(own: Topology, master: Server): Promise<void> {
+  own.resume(master);
+}
+
 /**
  * Fails a deployment over while callers write to it, and compares what they were told with what is there in the end. Three
  * processes, as it were: in the first, callers that wait for a connection and callers that do not; in the second, whose

@@ -1,7 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Topology } from '../../support/topologies.js';
 import { LONG } from '../support/load.js';
-import { crashUnheard, failOverUnderLoad, REPLICAS, TEST_TIMEOUT, type Fault, type Server } from './failover.js';
+import {
+  crashUnheard,
+  failOverUnderLoad,
+  REPLICAS,
+  restart,
+  resume,
+  TEST_TIMEOUT,
+  type Fault,
+  type Server,
+} from './failover.js';
 
 const mode = 'sentinel';
 /** Measured: 1.0-1.35 s; 3 times that is what a loaded machine may take. Milliseconds. */
@@ -18,14 +27,6 @@ const faults: (Fault & { bound: number; acks: number })[] = [
   // For a second the old master goes on with the replica that was not chosen, whose confirmation is worth nothing then.
   { name: 'failover on command', mode, bound: MANUAL, acks: REPLICAS[mode], begin: (own) => own.failover() },
 ];
-
-function restart(own: Topology, master: Server): Promise<void> {
-  return own.restart(master, { data: 'wipe' });
-}
-
-async function resume(own: Topology, master: Server): Promise<void> {
-  own.resume(master);
-}
 
 describe('Sentinel under load', () => {
   it.each(faults)(

@@ -1,14 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Module, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisConnections, RedisPatternsModule, WithLock, type RedisPatternsOptions } from 'nestjs-redis-patterns';
 import { resolveConnectionOptions, type ConnectionOptions } from '../../../libs/redis-patterns/src/connection/index.js';
 import { plainTextWarning } from '../../../libs/redis-patterns/src/connection/startup.js';
 import { telemetryChannel, type TelemetryPayload } from '../../../libs/redis-patterns/src/telemetry/index.js';
 import { eventually } from '../../support/eventually.js';
-import { RedisAdmin } from '../../support/redis-admin.js';
-import { startOwn, uniqueNamespace, type Topology } from '../../support/topologies.js';
+import { startOwn, uniqueNamespace, useOwn } from '../../support/topologies.js';
 
 class Locked {
   @WithLock({ key: 'job' })
@@ -52,22 +51,14 @@ async function boot(
 }
 
 describe('what the boot checks on a server', () => {
-  let topology: Topology;
-  let admin: RedisAdmin;
-  const plain = (): ConnectionOptions => topology.connection as ConnectionOptions;
-  const configure = (name: string, value: string): Promise<unknown> => admin.client.call('CONFIG', 'SET', name, value);
-  beforeAll(async () => {
-    topology = await startOwn('standalone');
-    admin = await RedisAdmin.connect(topology.connection);
-  });
-  afterAll(async () => {
-    admin.close();
-    await topology.stop();
-  });
+  const own = useOwn('standalone');
+  const plain = (): ConnectionOptions => own.topology.connection as ConnectionOptions;
+  const configure = (name: string, value: string): Promise<unknown> =>
+    own.admin.client.call('CONFIG', 'SET', name, value);
   afterEach(async () => {
     await configure('maxmemory-policy', 'noeviction');
     await configure('maxmemory', '0');
-    await admin.client.call('REPLICAOF', 'NO', 'ONE');
+    await own.admin.client.call('REPLICAOF', 'NO', 'ONE');
   });
 
   it.each(['allkeys-lru', 'volatile-ttl'])('fails a durable connection on a server with %s', async (policy) => {
@@ -88,7 +79,7 @@ describe('what the boot checks on a server', () => {
       expect.stringMatching(/'default'.*'allkeys-lru' may evict the keys of 'lock'.*noeviction/),
     ]);
     expect(connections.stats().server).toEqual({
-      version: topology.binary.version.join('.'),
+      version: own.topology.binary.version.join('.'),
       role: 'master',
       maxmemoryPolicy: 'allkeys-lru',
     });
@@ -157,26 +148,26 @@ describe('what the boot checks on a server', () => {
     await expect(boot({ connection: { ...plain(), db: 99 } as ConnectionOptions })).rejects.toThrow(
       /no database.*'db'/,
     );
-    await admin.client.call('ACL', 'SETUSER', 'zero', 'on', '>pw', '~*', '&*', '+@all', '-select');
+    await own.admin.client.call('ACL', 'SETUSER', 'zero', 'on', '>pw', '~*', '&*', '+@all', '-select');
     await expect(
       boot({ connection: { ...plain(), db: 3, username: 'zero', password: 'pw' } as ConnectionOptions }),
     ).rejects.toThrow(/may not SELECT.*\+select/);
-    await admin.client.call('REPLICAOF', '127.0.0.1', '1');
+    await own.admin.client.call('REPLICAOF', '127.0.0.1', '1');
     await expect(boot({ connection: plain() })).rejects.toThrow(/is a replica.*master/);
   });
 
   it('never works in database 0 when its own has become unreachable', async () => {
-    await admin.client.call('ACL', 'SETUSER', 'three', 'on', '>pw', '~*', '&*', '+@all');
+    await own.admin.client.call('ACL', 'SETUSER', 'three', 'on', '>pw', '~*', '&*', '+@all');
     const options = { ...plain(), db: 3, username: 'three', password: 'pw' } as ConnectionOptions;
     const connections = await boot({ connection: options });
-    await admin.client.call('ACL', 'SETUSER', 'three', '-select');
-    await admin.client.call('CLIENT', 'KILL', 'USER', 'three');
+    await own.admin.client.call('ACL', 'SETUSER', 'three', '-select');
+    await own.admin.client.call('CLIENT', 'KILL', 'USER', 'three');
     // Whatever is written until the socket is closed again, nothing may arrive in database 0.
     await eventually(() => expect(connections.stats().status).not.toBe('ready'));
-    await admin.client.call('ACL', 'SETUSER', 'three', '+select');
+    await own.admin.client.call('ACL', 'SETUSER', 'three', '+select');
     await eventually(() => expect(connections.stats().status).toBe('ready'), { timeout: 10_000 });
     await connections.get().set('here', '1');
-    expect(await admin.client.call('DBSIZE')).toBe(0);
+    expect(await own.admin.client.call('DBSIZE')).toBe(0);
   });
 });
 

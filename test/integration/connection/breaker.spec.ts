@@ -1,26 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { RedisUnavailableError } from 'nestjs-redis-patterns';
 import type { ManagedConnection, Operation } from '../../../libs/redis-patterns/src/connection/index.js';
 import { slotOf } from '../../../libs/redis-patterns/src/keys/index.js';
-import { openEngine } from '../../support/engine.js';
 import { eventually } from '../../support/eventually.js';
 import { RedisAdmin } from '../../support/redis-admin.js';
 import {
   describeOnEachTopology,
   startOwn,
   startProxy,
-  uniqueNamespace,
   type PlainConnection,
-  type Topology,
+  useOwn,
 } from '../../support/topologies.js';
+import { openConnection } from './open-connection.js';
 
-const opened: ManagedConnection[] = [];
-afterEach(async () => void (await Promise.all(opened.splice(0).map((connection) => connection.close()))));
-
-async function open(connection: PlainConnection, options: object = {}): Promise<ManagedConnection> {
-  const engine = await openEngine({ connection, namespace: uniqueNamespace() }, { commandTimeout: 100, ...options });
-  opened.push(engine.connection);
-  return engine.connection;
+function open(connection: PlainConnection, options: object = {}): Promise<ManagedConnection> {
+  return openConnection(connection, { commandTimeout: 100, ...options });
 }
 
 function increment(key: string, more: Partial<Operation<number>> = {}): Operation<number> {
@@ -40,21 +34,12 @@ function times<T>(count: number, make: (n: number) => T): T[] {
 }
 
 describe('invariant 7: the breaker of a server that hangs', () => {
-  let topology: Topology;
-  let admin: RedisAdmin;
-  beforeAll(async () => {
-    topology = await startOwn('standalone');
-    admin = await RedisAdmin.connect(topology.connection);
-  });
-  afterAll(async () => {
-    admin.close();
-    await topology.stop();
-  });
+  const own = useOwn('standalone');
 
   it('opens after as many calls as it says, lets only PING through, and closes when that is answered', async () => {
-    const connection = await open(topology.connection, { breaker: { failures: 3, openFor: '50ms' } });
-    const node = await topology.primary();
-    topology.freeze(node);
+    const connection = await open(own.topology.connection, { breaker: { failures: 3, openFor: '50ms' } });
+    const node = await own.topology.primary();
+    own.topology.freeze(node);
     const first = await Promise.all(times(3, () => codeOf(connection.run(increment('hung')))));
     expect(first).toEqual(times(3, () => 'ERR_REDIS_DEADLINE'));
     expect(connection.stats().breaker).toEqual({ state: 'open', openNodes: [node.address] });
@@ -65,31 +50,31 @@ describe('invariant 7: the breaker of a server that hangs', () => {
     expect(performance.now() - began).toBeLessThan(90);
 
     const patient = connection.run(increment('hung', { wait: true, deadline: 5000 }));
-    topology.resume(node);
+    own.topology.resume(node);
     // The three that were sent before, and this one; what was refused was never sent.
     expect(await patient).toBe(4);
     expect(connection.stats().breaker.state).toBe('closed');
-    const { ping = 0 } = await admin.commandCounts();
+    const { ping = 0 } = await own.admin.commandCounts();
     expect(ping).toBeGreaterThan(0);
   });
 
   it('stays closed for refusals, however many', async () => {
-    const connection = await open(topology.connection, { breaker: { failures: 2 } });
-    await admin.client.set('text', 'x');
+    const connection = await open(own.topology.connection, { breaker: { failures: 2 } });
+    await own.admin.client.set('text', 'x');
     const wrong = await Promise.all(times(30, () => codeOf(connection.run(increment('text')))));
     expect(new Set(wrong)).toEqual(new Set(['ERR_REDIS_COMMAND']));
-    await admin.client.call('CONFIG', 'SET', 'maxmemory', '1');
+    await own.admin.client.call('CONFIG', 'SET', 'maxmemory', '1');
     try {
       const full = await Promise.all(times(30, () => codeOf(connection.run(increment('full')))));
       expect(new Set(full)).toEqual(new Set(['ERR_REDIS_REFUSED']));
     } finally {
-      await admin.client.call('CONFIG', 'SET', 'maxmemory', '0');
+      await own.admin.client.call('CONFIG', 'SET', 'maxmemory', '0');
     }
     expect(connection.stats().breaker.state).toBe('closed');
   });
 
   it('stays closed for callers that are less patient than the connection, and for those that abort', async () => {
-    const proxy = await startProxy((await topology.primary()) as { host: string; port: number });
+    const proxy = await startProxy((await own.topology.primary()) as { host: string; port: number });
     try {
       const options = { commandTimeout: 2000, breaker: { failures: 2 } };
       const connection = await open({ mode: 'standalone', host: proxy.host, port: proxy.port }, options);
@@ -108,30 +93,30 @@ describe('invariant 7: the breaker of a server that hangs', () => {
   });
 
   it('opens for them as well when the server stays silent for the connection’s own time', async () => {
-    const connection = await open(topology.connection, { breaker: { failures: 3 } });
-    const node = await topology.primary();
-    topology.freeze(node);
+    const connection = await open(own.topology.connection, { breaker: { failures: 3 } });
+    const node = await own.topology.primary();
+    own.topology.freeze(node);
     try {
       await Promise.all(times(3, () => codeOf(connection.run(increment('silent', { deadline: 20 })))));
       expect(connection.stats().breaker.state).toBe('closed');
       await eventually(() => expect(connection.stats().breaker.state).toBe('open'));
     } finally {
-      topology.resume(node);
+      own.topology.resume(node);
     }
     await eventually(() => expect(connection.stats().breaker.state).toBe('closed'));
   });
 
   it('can be switched off', async () => {
-    const connection = await open(topology.connection, { breaker: false });
-    const node = await topology.primary();
-    topology.freeze(node);
+    const connection = await open(own.topology.connection, { breaker: false });
+    const node = await own.topology.primary();
+    own.topology.freeze(node);
     try {
       const codes = await Promise.all(times(20, () => codeOf(connection.run(increment('off')))));
       expect(new Set(codes)).toEqual(new Set(['ERR_REDIS_DEADLINE']));
       expect(await codeOf(connection.run(increment('off')))).toBe('ERR_REDIS_DEADLINE');
       expect(connection.stats().breaker).toEqual({ state: 'off', openNodes: [] });
     } finally {
-      topology.resume(node);
+      own.topology.resume(node);
     }
   });
 });

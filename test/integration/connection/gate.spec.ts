@@ -1,11 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RedisUnavailableError } from 'nestjs-redis-patterns';
-import {
-  ManagedConnection,
-  resolveConnectionOptions,
-  type Operation,
-} from '../../../libs/redis-patterns/src/connection/index.js';
-import { Telemetry } from '../../../libs/redis-patterns/src/telemetry/index.js';
+import { type Operation } from '../../../libs/redis-patterns/src/connection/index.js';
 import { eventually } from '../../support/eventually.js';
 import { RedisAdmin } from '../../support/redis-admin.js';
 import {
@@ -15,21 +10,9 @@ import {
   type FaultProxy,
   type PlainConnection,
   type Topology,
+  useOwn,
 } from '../../support/topologies.js';
-
-const opened: ManagedConnection[] = [];
-
-async function open(connection: object): Promise<ManagedConnection> {
-  const options = resolveConnectionOptions({ startup: 'fail-fast', ...connection }, 'test', 'connection');
-  const managed = new ManagedConnection('default', 'test', options, new Telemetry('test'));
-  opened.push(managed);
-  await managed.settleBoot();
-  return managed;
-}
-
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((connection) => connection.close()));
-});
+import { openConnection } from './open-connection.js';
 
 function increment(
   key: string,
@@ -50,14 +33,14 @@ async function failureOf(promise: Promise<unknown>): Promise<RedisUnavailableErr
 
 describeOnEachTopology('the gate', (topology) => {
   it('gives the reply', async () => {
-    const connection = await open(topology.connection);
+    const connection = await openConnection(topology.connection);
     const key = `${topology.namespace}:n`;
     expect(await connection.run(increment(key, 'once'))).toBe(1);
     expect(await connection.run(increment(key, 'once'))).toBe(2);
   });
 
   it('tells a wrong command from an unavailable Redis, and quotes no argument', async () => {
-    const connection = await open(topology.connection);
+    const connection = await openConnection(topology.connection);
     const key = `${topology.namespace}:text`;
     await topology.admin.client.set(key, 'x');
     const wrongType = await failureOf(
@@ -73,7 +56,7 @@ describeOnEachTopology('the gate', (topology) => {
   });
 
   it('refuses what was aborted, and an abort in flight leaves the outcome unknown', async () => {
-    const connection = await open(topology.connection);
+    const connection = await openConnection(topology.connection);
     const before = await failureOf(
       connection.run(increment(`${topology.namespace}:a`, 'once', { signal: AbortSignal.abort() })),
     );
@@ -87,7 +70,7 @@ describeOnEachTopology('the gate', (topology) => {
   });
 
   it('refuses calls beyond the bulkhead at once, unsent', async () => {
-    const connection = await open({ ...topology.connection, pool: { maxInFlight: 2 } });
+    const connection = await openConnection(topology.connection, { pool: { maxInFlight: 2 } });
     const key = `${topology.namespace}:bulkhead`;
     const calls = await Promise.allSettled(Array.from({ length: 5 }, () => connection.run(increment(key, 'once'))));
     const refused = calls.filter((call) => call.status === 'rejected').map((call) => call.reason as unknown);
@@ -97,14 +80,14 @@ describeOnEachTopology('the gate', (topology) => {
   });
 
   it('refuses calls after the end, and ends twice without harm', async () => {
-    const connection = await open(topology.connection);
+    const connection = await openConnection(topology.connection);
     await Promise.all([connection.close(), connection.close()]);
     const error = await failureOf(connection.run(increment(`${topology.namespace}:x`, 'once')));
     expect(error).toMatchObject({ code: 'ERR_REDIS_CLOSED', outcome: 'not-sent' });
   });
 
   it('lends blocking sockets, never more than allowed, in order of asking', async () => {
-    const connection = await open({ ...topology.connection, pool: { maxBlocking: 1, acquireTimeout: 50 } });
+    const connection = await openConnection(topology.connection, { pool: { maxBlocking: 1, acquireTimeout: 50 } });
     let release = (): void => {};
     const released = new Promise<void>((resolve) => (release = resolve));
     const held = connection.withBlocking(async (lease) => {
@@ -124,37 +107,28 @@ describeOnEachTopology('the gate', (topology) => {
 });
 
 describe('the gate and a Redis that fails', () => {
-  let topology: Topology;
-  let admin: RedisAdmin;
-  beforeAll(async () => {
-    topology = await startOwn('standalone');
-    admin = await RedisAdmin.connect(topology.connection);
-  });
-  afterAll(async () => {
-    admin.close();
-    await topology.stop();
-  });
+  const own = useOwn('standalone');
 
   it('settles by its deadline while Redis hangs, and undoes what succeeds late', async () => {
-    const connection = await open(topology.connection);
-    const node = await topology.primary();
-    topology.freeze(node);
+    const connection = await openConnection(own.topology.connection);
+    const node = await own.topology.primary();
+    own.topology.freeze(node);
     const late: number[] = [];
     const began = performance.now();
     const error = await failureOf(
       connection.run(increment('hung', 'token', { deadline: 200, onLate: (n) => late.push(n) })),
     );
     const elapsed = performance.now() - began;
-    topology.resume(node);
+    own.topology.resume(node);
     expect(error).toMatchObject({ code: 'ERR_REDIS_DEADLINE', outcome: 'unknown', operation: 'test.incr' });
     expect(elapsed).toBeLessThan(200 + 100);
     await eventually(() => expect(late).toEqual([1]));
   });
 
   it('fails at once when Redis is gone, waits where that is asked for, and comes back by itself', async () => {
-    const connection = await open(topology.connection);
-    const node = await topology.primary();
-    await topology.kill(node);
+    const connection = await openConnection(own.topology.connection);
+    const node = await own.topology.primary();
+    await own.topology.kill(node);
     await eventually(() => connection.stats().status !== 'ready');
     const began = performance.now();
     expect(await failureOf(connection.run(increment('gone', 'once')))).toMatchObject({
@@ -163,8 +137,25 @@ describe('the gate and a Redis that fails', () => {
     });
     expect(performance.now() - began).toBeLessThan(100);
     const waiting = connection.run(increment('gone', 'once', { wait: true, deadline: 10_000 }));
-    await topology.restart(node, { data: 'wipe' });
+    await own.topology.restart(node, { data: 'wipe' });
     expect(await waiting).toBe(1);
+  });
+});
+
+describe('a pool of two sockets', () => {
+  const own = useOwn('standalone');
+
+  it('sends over the one that is left while the other is lost', async () => {
+    const connection = await openConnection(own.topology.connection, { pool: { size: 2 } });
+    const clients = (await own.admin.client.call('CLIENT', 'LIST')) as string;
+    const [, first] = /^id=(\d+) .*:command:1 /m.exec(clients)!;
+    expect(clients).toMatch(/:command:2 /);
+    await own.admin.client.call('CLIENT', 'KILL', 'ID', first!);
+    // Anew it takes 50 ms at least: until then there is only the second.
+    await eventually(() => connection.stats().status !== 'ready', { interval: 1 });
+    const calls = Array.from({ length: 50 }, () => connection.run(increment('two', 'once')));
+    expect(new Set(await Promise.all(calls)).size).toBe(50);
+    await eventually(() => connection.stats().status === 'ready');
   });
 });
 
@@ -172,7 +163,7 @@ describe('the gate and a caller that never rests', () => {
   it('recovers all the same', async () => {
     const topology = await startOwn('standalone');
     try {
-      const connection = await open(topology.connection);
+      const connection = await openConnection(topology.connection);
       const node = await topology.primary();
       await topology.kill(node);
       await eventually(() => connection.stats().status !== 'ready');
@@ -209,7 +200,7 @@ describe('the gate and a lost reply', () => {
   const through = (): PlainConnection => ({ mode: 'standalone', host: proxy.host, port: proxy.port });
 
   it('never repeats what must happen once', async () => {
-    const connection = await open(through());
+    const connection = await openConnection(through());
     await proxy.set('dropDown', { cut: true });
     const error = await failureOf(connection.run(increment('once', 'once', { deadline: 2000 })));
     await proxy.set('pass');
@@ -218,7 +209,7 @@ describe('the gate and a lost reply', () => {
   });
 
   it('repeats once what carries a token, and then says that the outcome is unknown', async () => {
-    const connection = await open(through());
+    const connection = await openConnection(through());
     await proxy.set('dropDown', { cut: true });
     const running = connection.run(increment('token', 'token', { deadline: 5000, wait: true }));
     await eventually(async () => (await admin.client.get('token')) === '1');

@@ -1,25 +1,9 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { ManagedConnection, Subscription } from '../../../libs/redis-patterns/src/connection/index.js';
-import { openEngine } from '../../support/engine.js';
 import { eventually } from '../../support/eventually.js';
 import { RedisAdmin } from '../../support/redis-admin.js';
-import {
-  describeOnEachTopology,
-  startOwn,
-  startProxy,
-  uniqueNamespace,
-  type PlainConnection,
-  type SharedTopology,
-} from '../../support/topologies.js';
-
-const opened: ManagedConnection[] = [];
-afterEach(async () => void (await Promise.all(opened.splice(0).map((connection) => connection.close()))));
-
-async function open(connection: PlainConnection, options: object = {}): Promise<ManagedConnection> {
-  const engine = await openEngine({ connection, namespace: uniqueNamespace() }, options);
-  opened.push(engine.connection);
-  return engine.connection;
-}
+import { describeOnEachTopology, startOwn, startProxy, type SharedTopology } from '../../support/topologies.js';
+import { closeConnections, openConnection } from './open-connection.js';
 
 /** What a subscription was told, in order. */
 function listen(
@@ -54,7 +38,7 @@ describeOnEachTopology('the subscriber', (topology) => {
   const channel = (name: string): string => `${topology.namespace}:${name}`;
 
   it('hears channels and patterns, with any number of handlers, until each is closed', async () => {
-    const connection = await open(topology.connection);
+    const connection = await openConnection(topology.connection);
     const one = listen(connection, 'channel', channel('news'));
     const two = listen(connection, 'channel', channel('news'));
     const all = listen(connection, 'pattern', channel('n*'));
@@ -78,7 +62,7 @@ describeOnEachTopology('the subscriber', (topology) => {
   });
 
   it('invariant 10: tells of a lost socket once, before the first message of the time after', async () => {
-    const connection = await open(topology.connection);
+    const connection = await openConnection(topology.connection);
     const events = ['x', 'y', 'z'].map((name) => listen(connection, 'channel', channel(name)));
     const pattern = listen(connection, 'pattern', channel('?'));
     await Promise.all([...events, pattern].map(({ subscription }) => subscription.confirmed()));
@@ -106,7 +90,7 @@ describeOnEachTopology('the subscriber', (topology) => {
   });
 
   it('hears at once what another socket would have to be asked for: nobody listens before it is confirmed', async () => {
-    const connection = await open(topology.connection);
+    const connection = await openConnection(topology.connection);
     for (let n = 0; n < 20; n++) {
       const each = listen(connection, 'channel', channel(`c${n}`));
       await each.subscription.confirmed();
@@ -118,7 +102,7 @@ describeOnEachTopology('the subscriber', (topology) => {
 
 describeOnEachTopology('a tracking feed', (topology) => {
   it('tells every change of keys with the prefix, on every master, and nothing else', async () => {
-    const connection = await open(topology.connection);
+    const connection = await openConnection(topology.connection);
     const changed = new Set<string>();
     const prefix = `${topology.namespace}:p:`;
     const feed = connection.track(prefix, {
@@ -138,7 +122,7 @@ describeOnEachTopology('a tracking feed', (topology) => {
   });
 
   it('says at once when it may miss something, and when it is whole again', async () => {
-    const connection = await open(topology.connection);
+    const connection = await openConnection(topology.connection);
     const events: string[] = [];
     const feed = connection.track(`${topology.namespace}:t:`, {
       armed: () => events.push('armed'),
@@ -162,7 +146,7 @@ describe('sockets that only listen', () => {
     const topology = await startOwn('standalone');
     const proxy = await startProxy((await topology.primary()) as { host: string; port: number });
     try {
-      const connection = await open(
+      const connection = await openConnection(
         { mode: 'standalone', host: proxy.host, port: proxy.port },
         { pingInterval: '100ms' },
       );
@@ -176,7 +160,7 @@ describe('sockets that only listen', () => {
       await eventually(() => expect(events).toEqual(['gap']), { timeout: 10_000 });
       await eventually(() => expect([lost, feed.armed]).toEqual([1, true]), { timeout: 10_000 });
     } finally {
-      await Promise.all(opened.splice(0).map((connection) => connection.close()));
+      await closeConnections();
       await proxy.close();
       await topology.stop();
     }
@@ -186,7 +170,7 @@ describe('sockets that only listen', () => {
     const topology = await startOwn('standalone');
     const node = await topology.primary();
     try {
-      const connection = await open(topology.connection);
+      const connection = await openConnection(topology.connection);
       await topology.kill(node);
       const { events, subscription } = listen(connection, 'channel', 'news');
       await expect(subscription.confirmed(AbortSignal.timeout(50))).rejects.toMatchObject({ name: 'TimeoutError' });
@@ -205,7 +189,7 @@ describe('sockets that only listen', () => {
       admin.close();
       await eventually(() => expect([events, flushed]).toEqual([['news=m'], [null]]));
     } finally {
-      await Promise.all(opened.splice(0).map((connection) => connection.close()));
+      await closeConnections();
       await topology.stop();
     }
   });
@@ -216,13 +200,13 @@ describe('sockets that only listen', () => {
       const admin = await RedisAdmin.connect(topology.connection);
       await admin.client.call('ACL', 'SETUSER', 'ear', 'on', '>pw', '~*', '+@all', 'resetchannels', '&allowed');
       admin.close();
-      const connection = await open({ ...topology.connection, username: 'ear', password: 'pw' });
+      const connection = await openConnection({ ...topology.connection, username: 'ear', password: 'pw' });
       const allowed = listen(connection, 'channel', 'allowed');
       const forbidden = listen(connection, 'channel', 'forbidden');
       await expect(forbidden.subscription.confirmed()).rejects.toThrow(/NOPERM/);
       await allowed.subscription.confirmed();
     } finally {
-      await Promise.all(opened.splice(0).map((connection) => connection.close()));
+      await closeConnections();
       await topology.stop();
     }
   });
@@ -230,7 +214,7 @@ describe('sockets that only listen', () => {
   it('end with their connection', async () => {
     const topology = await startOwn('standalone');
     try {
-      const connection = await open(topology.connection);
+      const connection = await openConnection(topology.connection);
       const { subscription } = listen(connection, 'channel', 'news');
       connection.track('p:', { armed: () => {}, lost: () => {}, invalidated: () => {} });
       await subscription.confirmed();
