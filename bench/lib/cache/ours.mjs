@@ -19,7 +19,7 @@ export async function openOurs(url, name, cache = {}) {
 }
 
 /** Copies in memory are kept only while the server's messages are known to arrive. */
-async function armed(service) {
+export async function armed(service) {
   for (const end = performance.now() + ARMING_MS; ; await sleep(10)) {
     if (service.stats().l1?.armed) return;
     if (performance.now() > end) throw new Error('The copies in memory were not armed');

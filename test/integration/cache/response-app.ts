@@ -227,10 +227,10 @@ export class ShopController {
 
   @Get('stale')
   @CacheResponse({ ttl: '50ms', jitter: 0, stale: '1m', failBackoff: '50ms', scope: 'public', query: ['page'] })
-  async stale(@Query() query: object): Promise<object> {
+  async stale(@Req() request: TestRequest): Promise<object> {
     await this.journal.call('stale');
     if (this.journal.answer instanceof Error) throw this.journal.answer;
-    return { query, run: this.journal.calls.length };
+    return { query: { ...request.query }, run: this.journal.calls.length };
   }
 
   @Get('always-private')
@@ -294,13 +294,15 @@ export interface ResponseAppOptions {
   /** An interceptor of the whole application that serializes. */
   serializeAll?: boolean;
   connection?: object;
+  /** Before it listens. */
+  prepare?: (app: INestApplication) => void;
 }
 
 /** An application with cached responses that listens on a port of its own. */
 export async function openResponseApp(
   adapter: AbstractHttpAdapter,
   topology: { connection: PlainConnection; namespace: string },
-  { cache = {}, controllers, serializeAll = false, connection = {} }: ResponseAppOptions = {},
+  { cache = {}, controllers, serializeAll = false, connection = {}, prepare }: ResponseAppOptions = {},
 ): Promise<ResponseApp> {
   @Module({
     imports: [
@@ -321,6 +323,7 @@ export async function openResponseApp(
 
   const testing = await Test.createTestingModule({ imports: [AppModule] }).compile();
   const app = testing.createNestApplication(adapter, { logger: false });
+  prepare?.(app);
   try {
     await app.listen(0, '127.0.0.1');
   } catch (error) {

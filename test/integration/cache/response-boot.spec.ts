@@ -4,6 +4,7 @@ import {
   Controller,
   Get,
   Head,
+  Header,
   Headers,
   Injectable,
   Ip,
@@ -131,6 +132,23 @@ describeOn('standalone', '@CacheResponse at boot', (topology) => {
       'id',
     ],
     ['an undeclared header', controller([Headers('X-Host')], CacheResponse(PUBLIC), Get()), 'headers', 'X-Host'],
+    [
+      'a Vary header of what is not declared',
+      controller([], CacheResponse(PUBLIC), Header('Vary', 'Accept-Encoding, X-Shop'), Get()),
+      'headers',
+      'x-shop',
+    ],
+    [
+      'a Vary header that is known later',
+      controller(
+        [],
+        CacheResponse(PUBLIC),
+        Header('vary', () => 'X-Shop'),
+        Get(),
+      ),
+      'headers',
+      'a text',
+    ],
     [
       'a header that names the user, publicly',
       controller([Headers('authorization')], CacheResponse(PUBLIC), Get()),

@@ -3,9 +3,10 @@ import { InvalidOptionsError, type OptionIssue } from '../../../core/errors.js';
 import type { CallSite } from '../../../nest/method-decorator/index.js';
 import { whereOf } from '../cache-source.js';
 import type { ResolvedResponseOptions } from './response.options.js';
+import { ENCODING, isPartOfKey, varyNames } from './vary.js';
 
 /** Keys and numbers of Nest's own metadata, which are part of every compiled application. */
-const ROUTE_ARGUMENTS = '__routeArguments__';
+export const ROUTE_ARGUMENTS = '__routeArguments__';
 const GET = 0;
 enum Source {
   Response = 1,
@@ -30,6 +31,12 @@ const OTHER_RESPONSES: readonly (readonly [metadata: string, remedy: string])[] 
   ['__renderTemplate__', 'renders a template; use @Cacheable on the method that gives its model'],
 ];
 
+/** A header of `@Header()`. */
+interface StaticHeader {
+  readonly name: string;
+  readonly value: string | (() => string);
+}
+
 /** A parameter of the handler that Nest fills from the request. */
 interface Argument {
   readonly source: number;
@@ -42,7 +49,7 @@ interface Argument {
  *
  * @throws InvalidOptionsError naming `Class.method`
  */
-export function checkHandler(options: ResolvedResponseOptions, site: CallSite, interceptor: unknown): void {
+export function checkHandler(options: ResolvedResponseOptions, site: CallSite, guard: unknown): void {
   const method = (site.target as Record<string | symbol, object>)[site.propertyKey]!;
   const read = (key: string): unknown => Reflect.getMetadata(key, method) as unknown;
   const issues: OptionIssue[] = [];
@@ -52,12 +59,31 @@ export function checkHandler(options: ResolvedResponseOptions, site: CallSite, i
     refuse('', 'the method answers no HTTP requests; use @Cacheable');
   } else if (read('method') !== GET) {
     refuse('', 'the method is no @Get() handler: only answers to GET can be stored');
-  } else if (!((read('__interceptors__') ?? []) as unknown[]).includes(interceptor)) {
-    refuse('', 'its interceptor is lost, as a decorator above has replaced the method; write it above that one');
+  } else if (!((read('__guards__') ?? []) as unknown[]).includes(guard)) {
+    refuse('', 'its guard is lost, as a decorator above has replaced the method; write it above that one');
   }
   for (const [key, remedy] of OTHER_RESPONSES) if (read(key) !== undefined) refuse('', `the method ${remedy}`);
+  checkVary((read('__headers__') ?? []) as StaticHeader[], options, refuse);
   for (const argument of argumentsOf(site)) checkArgument(argument, options, site, refuse);
   if (issues.length > 0) throw new InvalidOptionsError(whereOf(site), issues);
+}
+
+/** What `@Header('Vary', …)` names is known now; what a function gives is not. */
+function checkVary(
+  all: readonly StaticHeader[],
+  options: ResolvedResponseOptions,
+  refuse: (path: string, message: string) => void,
+): void {
+  for (const { name, value } of all) {
+    if (name.toLowerCase() !== 'vary') continue;
+    if (typeof value === 'function') {
+      refuse('headers', "@Header('Vary', …) must be a text, as its names must be listed here");
+      continue;
+    }
+    const missing = varyNames(value).filter((one) => one !== ENCODING && !isPartOfKey(one, options));
+    if (missing.length === 0) continue;
+    refuse('headers', `@Header('Vary', …) says that the response depends on ${missing.join(', ')}: list it`);
+  }
 }
 
 /** Whether the handler is given the response, to set its status and headers. */

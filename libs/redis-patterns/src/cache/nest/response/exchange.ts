@@ -26,6 +26,9 @@ interface HttpResponse {
 export class HttpExchange {
   readonly request: HttpRequest;
   readonly #response: HttpResponse;
+  #hiders = 0;
+  /** What the request had as its own `query`, while there is another one in its place. */
+  #shown: { readonly own: PropertyDescriptor | undefined } | undefined;
 
   constructor(
     context: ExecutionContext,
@@ -72,20 +75,38 @@ export class HttpExchange {
     });
   }
 
-  /** Has the handler see only these query parameters. Returns a function that gives the others back. */
-  hideQueryExcept(names: readonly string[]): () => void {
+  /** Whether somebody who reads the query now does not see all of it. */
+  get isHiding(): boolean {
+    return this.#shown !== undefined;
+  }
+
+  /** Has everybody see only these query parameters, until {@link showQuery} is called as often as this. */
+  hideQueryExcept(names: readonly string[]): void {
+    if (this.#hiders++ > 0) return;
     const { request } = this;
     const all = request.query;
-    if (all === undefined || all === null || Object.keys(all).every((name) => names.includes(name))) return () => {};
-    const declared = Object.fromEntries(
-      names.filter((name) => Object.hasOwn(all, name)).map((name) => [name, all[name]]),
-    );
-    // In Express 5 it is a getter of the prototype, which an own property hides.
-    const own = Object.getOwnPropertyDescriptor(request, 'query');
-    Object.defineProperty(request, 'query', { value: declared, configurable: true, enumerable: true, writable: true });
-    return () => {
-      if (own === undefined) delete request.query;
-      else Object.defineProperty(request, 'query', own);
-    };
+    if (all === undefined || all === null) return;
+    const shown = Object.getOwnPropertyDescriptor(request, 'query');
+    if (Object.keys(all).some((name) => !names.includes(name))) {
+      this.#shown = { own: shown };
+      const declared = names.filter((name) => Object.hasOwn(all, name));
+      setQuery(request, Object.fromEntries(declared.map((name) => [name, all[name]])));
+    } else if (shown === undefined) {
+      // In Express 5 it is a getter of the prototype, which parses the address each time.
+      setQuery(request, all);
+    }
   }
+
+  showQuery(): void {
+    if (--this.#hiders > 0 || this.#shown === undefined) return;
+    const { own } = this.#shown;
+    this.#shown = undefined;
+    if (own === undefined) delete this.request.query;
+    else Object.defineProperty(this.request, 'query', own);
+  }
+}
+
+/** As its own property, which hides that of the prototype. */
+function setQuery(request: HttpRequest, value: Record<string, unknown>): void {
+  Object.defineProperty(request, 'query', { value, configurable: true, enumerable: true, writable: true });
 }

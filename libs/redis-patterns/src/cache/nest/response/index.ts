@@ -1,4 +1,3 @@
-export { CacheResponseInterceptor } from './cache-response.interceptor.js';
 export { CacheResponse } from './cache-response.js';
 export type {
   CacheResponseOptions,

@@ -1,9 +1,10 @@
-import type { CallHandler } from '@nestjs/common';
-import { lastValueFrom } from 'rxjs';
+import { isObservable, lastValueFrom } from 'rxjs';
 import type { CacheLoadContext } from '../../load-context.js';
+import type { Handler } from './carrier.js';
 import type { HttpExchange } from './exchange.js';
 import type { ResponsePlan } from './response-plan.js';
 import { baselineOf, mayBeShared, storedResponse, type StoredResponse } from './stored-response.js';
+import { undeclaredVary } from './vary.js';
 
 /**
  * A response that is for its own request alone. Thrown, so that the cache neither stores it nor gives it to requests that
@@ -24,7 +25,7 @@ export class ResponseLoad {
   constructor(
     private readonly plan: ResponsePlan,
     private readonly exchange: HttpExchange,
-    private readonly next: CallHandler,
+    private readonly handler: Handler,
   ) {}
 
   // A property, as it is passed on.
@@ -34,19 +35,28 @@ export class ResponseLoad {
     const former = stale as StoredResponse | undefined;
     const before = former ?? baselineOf(exchange);
     const body = await this.#handle();
-    if (former === undefined && !mayBeShared(exchange)) throw new Unshared(this, body);
+    if ('status' in before) {
+      if (!mayBeShared(exchange)) throw new Unshared(this, body);
+      const vary = undeclaredVary(before, exchange, plan.options);
+      if (vary !== undefined) {
+        plan.warnOnce('ERR_CACHE_RESPONSE_VARY', vary);
+        throw new Unshared(this, body);
+      }
+    }
     if (body === undefined || body === null) setTtl(plan.negativeTtl);
     this.made = storedResponse(body, before, exchange, plan.values);
     return this.made;
   };
 
   async #handle(): Promise<unknown> {
-    // What is not part of the key must not get into what others will see.
-    const giveBack = this.exchange.hideQueryExcept(this.plan.options.query ?? []);
+    const { exchange, plan } = this;
+    // What is not part of the key must not get into what others will see. A refresh runs when the request has got it back.
+    exchange.hideQueryExcept(plan.options.query ?? []);
     try {
-      return await lastValueFrom(this.next.handle());
+      const made = this.handler();
+      return await (isObservable(made) ? lastValueFrom(made) : made);
     } finally {
-      giveBack();
+      exchange.showQuery();
     }
   }
 }

@@ -29,17 +29,17 @@ export class ResponsePlan {
   readonly #warned = new Set<string>();
 
   /**
-   * @param interceptor the one that must be on the handler
+   * @param guard the one that must be on the handler
    * @throws InvalidOptionsError naming `Class.method`
    */
   constructor(
     raw: unknown,
     runtime: PatternsRuntime,
     private readonly site: CallSite,
-    interceptor: unknown,
+    guard: unknown,
   ) {
     this.options = resolveResponseOptions(raw, site);
-    checkHandler(this.options, site, interceptor);
+    checkHandler(this.options, site, guard);
     this.cache = runtime.engine(CacheService);
     const { entry } = this.options;
     // Nobody can write to a response that has been sent, as the handler of a background refresh would.
@@ -60,11 +60,11 @@ export class ResponsePlan {
     return tagsOf === undefined ? this.#policy : this.#policy.withTags(tagsOf(context));
   }
 
-  /** Said once: it would be the same for every request. */
-  warnOnce(warning: string | undefined): void {
-    if (warning === undefined || this.#warned.has(warning)) return;
-    this.#warned.add(warning);
-    this.#logger.warn(`${whereOf(this.site)}: ${warning}`);
+  /** Each code once: it would be the same for every request. */
+  warnOnce(code: `ERR_${string}`, warning: string): void {
+    if (this.#warned.has(code)) return;
+    this.#warned.add(code);
+    this.#logger.warn(`${whereOf(this.site)}: ${warning} (${code})`);
   }
 }
 

@@ -30,11 +30,11 @@ export interface CacheResponseOptions extends Omit<CacheValueOptions, 'tags'> {
   /** Path parameters that the response depends on. Default: all that the path has. */
   params?: readonly string[];
   /**
-   * Query parameters that the response depends on, in any order. Others neither make a difference nor reach a handler whose
-   * response is to be stored. Default: none.
+   * Query parameters that the response depends on, in any order. Others neither make a difference nor reach the handler. Default:
+   * none.
    */
   query?: readonly string[];
-  /** Request headers that the response depends on, such as `'Accept-Language'`. Default: none. */
+  /** Request headers that the response depends on, such as `'Accept-Language'`; all that it names in `Vary`. Default: none. */
   headers?: readonly string[];
   /**
    * Names under which responses can be invalidated, with `CacheService.invalidateTags`: a list, or a function of the execution
