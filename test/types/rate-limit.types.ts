@@ -30,6 +30,15 @@ export class Handlers {
   })
   async byContext(): Promise<void> {}
 
+  @Get('failures')
+  @RateLimit(['api', policy], { countWhen: 'failure' })
+  failures(): void {}
+
+  @Get('sometimes')
+  // @ts-expect-error not a choice
+  @RateLimit(policy, { countWhen: 'sometimes' })
+  sometimes(): void {}
+
   @Get('wrong')
   // @ts-expect-error not a subject
   @RateLimit(policy, { by: 'address' })
@@ -41,7 +50,7 @@ export class Methods {
   @RateLimit(policy, { by: (id: number) => `user:${id}`, cost: (_id: number, units: number) => units })
   async fits(_id: number, _units: number, _more?: string): Promise<void> {}
 
-  @RateLimit(policy, { by: () => 'all' })
+  @RateLimit(policy, { by: () => 'all', countWhen: 'failure' })
   async together(_id: number): Promise<void> {}
 
   // @ts-expect-error the method has other parameters

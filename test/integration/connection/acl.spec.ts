@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Test } from '@nestjs/testing';
 import {
   CacheService,
+  IdempotencyService,
   LockService,
   RateLimitService,
   RedisPatternsModule,
@@ -21,6 +22,7 @@ type App = Awaited<ReturnType<typeof boot>>;
 const USES: Record<AclPattern, (app: App) => Promise<unknown>> = {
   cache: (app) => app.get(CacheService).getOrSet('key', () => 'value'),
   rateLimit: (app) => app.get(RateLimitService).consume('api', 'somebody'),
+  idempotency: (app) => app.get(IdempotencyService).run('key', 'payload', () => 'done'),
   lock: (app) => app.get(LockService).using('key', {}, () => 'done'),
   stream: (app) => app.get(StreamProducer).publish('orders', {}),
 };

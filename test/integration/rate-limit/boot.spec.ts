@@ -1,49 +1,16 @@
-import { Controller, Get, Injectable, Logger, Module, SetMetadata, type Type } from '@nestjs/common';
+import { Controller, Get, Injectable, Logger, Module, type Type } from '@nestjs/common';
+import { Query, Resolver } from '@nestjs/graphql';
+import { MessagePattern } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
-import { Observable, lastValueFrom, of } from 'rxjs';
-import request from 'supertest';
+import { SubscribeMessage } from '@nestjs/websockets';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { InvalidOptionsError } from '../../../libs/redis-patterns/src/core/index.js';
 import { RedisPatternsModule } from '../../../libs/redis-patterns/src/nest/redis-patterns.module.js';
-import {
-  definePolicy,
-  RateLimitUnavailableError,
-  type RateLimitOptions,
-} from '../../../libs/redis-patterns/src/rate-limit/index.js';
-import {
-  RateLimit,
-  RateLimitHttpException,
-  SkipRateLimit,
-} from '../../../libs/redis-patterns/src/rate-limit/nest/index.js';
+import { definePolicy } from '../../../libs/redis-patterns/src/rate-limit/index.js';
+import { RateLimit, SkipRateLimit } from '../../../libs/redis-patterns/src/rate-limit/nest/index.js';
+import { boot, NOWHERE, type Classes } from './boot-app.js';
 
-/** Nothing listens there: these specs are about what happens without Redis. */
-const NOWHERE = { port: 1, startup: 'background' } as const;
-const POLICIES = {
-  api: { limit: 3, window: '1m' },
-  user: { limit: 3, window: '1m', by: 'user' },
-  closed: { limit: 3, window: '1m', onStoreError: 'closed' },
-} satisfies RateLimitOptions['policies'];
-
-async function boot(classes: { controllers?: Type[]; providers?: Type[] }, rateLimit: RateLimitOptions = {}) {
-  const options = {
-    namespace: 'boot',
-    connection: NOWHERE,
-    rateLimit: { policies: POLICIES, deadline: 50, ...rateLimit },
-  };
-  const module = await Test.createTestingModule({
-    imports: [RedisPatternsModule.forRoot(options)],
-    ...classes,
-  }).compile();
-  const app = module.createNestApplication();
-  try {
-    return await app.init();
-  } catch (error) {
-    await app.close();
-    throw error;
-  }
-}
-
-async function bootError(classes: { controllers?: Type[]; providers?: Type[] }): Promise<string> {
+async function bootError(classes: Classes): Promise<string> {
   const error = await boot(classes).then(
     (app) => app.close().then(() => new Error('it has started')),
     (reason: unknown) => reason as Error,
@@ -111,7 +78,7 @@ describe('what cannot work fails the boot', () => {
   });
 
   it('options that do not fit, from where types are not looked at', async () => {
-    const wrong = { by: 'name', cost: -1, skipIf: true, cots: 1 } as never;
+    const wrong = { by: 'name', cost: -1, skipIf: true, cots: 1, countWhen: 'sometimes' } as never;
     @Controller()
     class Handlers {
       @Get()
@@ -122,20 +89,63 @@ describe('what cannot work fails the boot', () => {
     expect(message).toMatch(/- cots: unknown option; did you mean 'cost'\?/);
     expect(message).toMatch(/- cost: must be an integer from 0, or a function/);
     expect(message).toMatch(/- skipIf: must be a function/);
+    expect(message).toMatch(/- countWhen: must be 'always' or 'failure'/);
     expect(message).toMatch(/- by: must be 'ip', 'user' or a function/);
   });
 
-  it('policies of one handler that count different subjects', async () => {
+  it('leases where nothing tells for sure that a handler has ended, and leases that count failures', async () => {
     @Controller()
-    @RateLimit('api')
-    class Mixed {
+    @RateLimit('leased')
+    class Messages {
+      @MessagePattern('run')
+      run(): void {}
+    }
+    @Injectable()
+    class Sockets {
+      @SubscribeMessage('run')
+      @RateLimit(['api', 'leased'])
+      run(): void {}
+    }
+    @Resolver()
+    class Queries {
+      @Query('run')
+      @RateLimit('leased')
+      run(): void {}
+    }
+    @Controller()
+    class Failures {
       @Get()
-      @RateLimit('user')
+      @RateLimit('leased', { countWhen: 'failure' })
       list(): void {}
     }
-    expect(await bootError({ controllers: [Mixed] })).toMatch(
-      /Mixed\.list with @RateLimit:\n {2}- by: 'user' counts by 'user', 'api' counts by 'ip'; .* the same 'by'/,
-    );
+    for (const [place, classes] of [
+      ['Messages.run', { controllers: [Messages] }],
+      ['Sockets.run', { providers: [Sockets] }],
+      ['Queries.run', { providers: [Queries] }],
+    ] as [string, Classes][]) {
+      const message = await bootError(classes);
+      expect(message).toContain(
+        `${place} with @RateLimit:\n  - policy 'leased': is a 'concurrency' policy, which works on`,
+      );
+      expect(message).toContain('RateLimitService.acquire()');
+    }
+    expect(await bootError({ controllers: [Failures] })).toMatch(/countWhen: does not go with 'leased'/);
+  });
+
+  it('a decorator on a class alone, where there is no connection for it', async () => {
+    @Controller()
+    @RateLimit({ limit: 1, window: '1m' })
+    class Handlers {
+      @Get()
+      list(): void {}
+    }
+    const module = Test.createTestingModule({
+      imports: [RedisPatternsModule.forRoot({ namespace: 'boot', connections: { other: NOWHERE } })],
+      controllers: [Handlers],
+    }).compile();
+    const app = (await module).createNestApplication();
+    await expect(app.init()).rejects.toThrow(/rateLimit\.connection: is needed/);
+    await app.close();
   });
 
   it('a method that does not say who is counted, and two decorators on one', async () => {
@@ -246,104 +256,4 @@ describe('what cannot work fails the boot', () => {
     await expect(app.init()).rejects.toThrow(/policy 'Same\.list': is another policy in Same\.list with @RateLimit/);
     await app.close();
   });
-});
-
-describe('without Redis', () => {
-  const get = (app: { getHttpServer(): unknown }, path: string) => request(app.getHttpServer() as never).get(path);
-
-  @Controller()
-  class Handlers {
-    @Get('api')
-    @RateLimit('api')
-    api(): string {
-      return 'api';
-    }
-
-    @Get('closed')
-    @RateLimit(['api', 'closed'])
-    closed(): string {
-      return 'closed';
-    }
-  }
-
-  @Injectable()
-  class Methods {
-    runs = 0;
-
-    @RateLimit('api', { by: (who: string) => who })
-    observe(_who: string): Observable<number> {
-      return of(++this.runs, ++this.runs);
-    }
-
-    @RateLimit('closed', { by: (who: string) => who, skipIf: (who: string) => who === 'free' })
-    async closed(_who: string): Promise<number> {
-      return ++this.runs;
-    }
-  }
-
-  it('a handler counts in this process and shows no numbers, and a closed one answers 503 with Retry-After', async () => {
-    const error = jest.spyOn(Logger.prototype, 'error');
-    const app = await boot({ controllers: [Handlers] });
-    const answers = [];
-    for (let call = 0; call < 4; call++) answers.push(await get(app, '/api'));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
-    expect(answers.map(({ headers }) => headers['ratelimit'])).toEqual(Array(4).fill(undefined));
-    expect(answers[3]!.headers['retry-after']).toBe('20');
-    const { status, headers, body } = await get(app, '/closed');
-    expect([status, headers['retry-after']]).toEqual([503, '1']);
-    expect(headers['content-type']).toMatch(/^application\/problem\+json/);
-    expect(body).toEqual({
-      type: 'about:blank',
-      title: 'Service Unavailable',
-      status: 503,
-      detail: "Rate limit 'closed' cannot be decided now; try again in 1 s",
-      retryAfter: 1,
-    });
-    expect(error).not.toHaveBeenCalled();
-    await app.close();
-  });
-
-  it('a method counts in this process, for each subscription, and rejects where it is closed', async () => {
-    const app = await boot({ providers: [Methods] });
-    const methods = app.get(Methods);
-    const observable = methods.observe('a');
-    expect(methods.runs).toBe(0);
-    for (let call = 1; call <= 3; call++) expect(await lastValueFrom(observable)).toBe(call * 2);
-    await expect(lastValueFrom(observable)).rejects.toMatchObject({ code: 'ERR_RATE_LIMIT_EXCEEDED' });
-    expect(methods.runs).toBe(6);
-    await expect(methods.closed('a')).rejects.toBeInstanceOf(RateLimitUnavailableError);
-    await expect(methods.closed('')).rejects.toMatchObject({ code: 'ERR_RATE_LIMIT_SUBJECT' });
-    expect(await methods.closed('free')).toBe(7);
-    await app.close();
-  });
-
-  it('metadata of other decorators stays, whether above or below', async () => {
-    @Controller()
-    class Marked {
-      @SetMetadata('above', 1)
-      @Get()
-      @RateLimit('api')
-      @SetMetadata('below', 2)
-      list(): void {}
-    }
-    const app = await boot({ controllers: [Marked] });
-    const handler = Object.getOwnPropertyDescriptor(Marked.prototype, 'list')!.value as object;
-    expect([Reflect.getMetadata('above', handler), Reflect.getMetadata('below', handler)]).toEqual([1, 2]);
-    await app.close();
-  });
-
-  it('a handler where the module is not imported fails with the remedy, never unprotected', async () => {
-    jest.spyOn(Logger.prototype, 'error').mockImplementation(() => {});
-    const module = await Test.createTestingModule({ controllers: [Handlers] }).compile();
-    const app = await module.createNestApplication().init();
-    expect((await get(app, '/api')).status).toBe(500);
-    await app.close();
-  });
-});
-
-it('an HTTP exception of a limit carries its cause and code', () => {
-  const cause = new RateLimitUnavailableError('api', new Error('down'));
-  const exception = new RateLimitHttpException(cause);
-  expect(exception).toMatchObject({ message: cause.message, code: 'ERR_RATE_LIMIT_UNAVAILABLE', cause });
-  expect(exception.getStatus()).toBe(503);
 });

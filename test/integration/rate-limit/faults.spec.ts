@@ -1,7 +1,11 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisUnavailableError } from '../../../libs/redis-patterns/src/connection/index.js';
-import { RateLimitUnavailableError, type RateLimitOptions } from '../../../libs/redis-patterns/src/rate-limit/index.js';
+import {
+  definePolicy,
+  RateLimitUnavailableError,
+  type RateLimitOptions,
+} from '../../../libs/redis-patterns/src/rate-limit/index.js';
 import { telemetryChannel } from '../../../libs/redis-patterns/src/telemetry/index.js';
 import { eventually } from '../../support/eventually.js';
 import {
@@ -15,12 +19,18 @@ import {
 import { openLimits, type TestLimits } from './test-limits.js';
 
 const DEADLINE = 100;
-const SLACK = 250;
+const SLACK = 600;
 const POLICIES = {
   local: { limit: 10, window: '1m' },
   open: { limit: 10, window: '1m', onStoreError: 'open' },
   closed: { limit: 10, window: '1m', onStoreError: 'closed' },
 } satisfies RateLimitOptions['policies'];
+
+const COUNTING = ['fixed-window', 'sliding-window', 'sliding-log', 'token-bucket'] as const;
+/** Each algorithm, decided in this process while Redis cannot. */
+const EACH = Object.fromEntries(
+  COUNTING.map((algorithm) => [algorithm, { algorithm, limit: 10, window: '1h' } as const]),
+);
 
 async function timed<T>(work: () => Promise<T>): Promise<{ value: T; ms: number }> {
   const startedAt = performance.now();
@@ -42,7 +52,11 @@ describe.each<Mode>(['standalone', 'sentinel', 'cluster'])('rate limits while %s
     // Anew each time: a freeze that took too long has ended in a failover.
     masters = await own.masters();
     const place = { connection: own.connection, namespace: uniqueNamespace() };
-    opened = await openLimits(place, { policies: POLICIES, deadline: DEADLINE, localShare: 0.5 }, { closeTimeout: 50 });
+    opened = await openLimits(
+      place,
+      { policies: { ...POLICIES, ...EACH }, deadline: DEADLINE, localShare: 0.5 },
+      { closeTimeout: 50 },
+    );
     ({ limits } = opened);
     // A busy machine may miss the deadline of the very first call.
     await eventually(async () => (await limits.peek('local', 'warm-up')).source === 'redis');
@@ -68,6 +82,17 @@ describe.each<Mode>(['standalone', 'sentinel', 'cluster'])('rate limits while %s
     expect(error).toBeInstanceOf(RateLimitUnavailableError);
     expect(error).toMatchObject({ code: 'ERR_RATE_LIMIT_UNAVAILABLE', status: 503, retryAfter: 1, policy: 'closed' });
     expect((error as Error).cause).toBeInstanceOf(RedisUnavailableError);
+  });
+
+  it('counts in this process whatever the algorithm, and gives back there what is refunded', async () => {
+    freeze();
+    const charges = COUNTING.map((name) => ({ policy: limits.policies.find(name, 'the spec'), cost: 3, subject: 'f' }));
+    const first = await limits.decide(charges);
+    expect(first).toMatchObject({ allowed: true, source: 'local', remaining: 2 });
+    expect(await limits.decide(charges)).toMatchObject({ allowed: false, source: 'local', violated: [...COUNTING] });
+    await limits.refundCharges(charges, first);
+    await limits.refundCharges(charges, first);
+    expect(await limits.decide(charges)).toMatchObject({ allowed: true, source: 'local', remaining: 2 });
   });
 
   it('grants the share of this process and no more, and follows Redis again when it is back', async () => {
@@ -123,7 +148,7 @@ describe('rate limits without a server', () => {
   it('are not above a limit when it is full: refused writes charge nothing', async () => {
     const own = await startOwn('standalone', { user: 'rateLimit' });
     const place = { connection: own.connection, namespace: uniqueNamespace() };
-    const opened = await openLimits(place, { policies: POLICIES });
+    const opened = await openLimits(place, { policies: { ...POLICIES, ...EACH } });
     const admin = await connectAdmin(own);
     const { client } = admin;
     try {
@@ -133,6 +158,8 @@ describe('rate limits without a server', () => {
         source: 'local',
       });
       await expect(opened.limits.consume('closed', 'a')).rejects.toBeInstanceOf(RateLimitUnavailableError);
+      const full = await Promise.all(COUNTING.map((name) => opened.limits.consume(name, 'a')));
+      expect(full.map(({ source }) => source)).toEqual(COUNTING.map(() => 'local'));
       await client.config('SET', 'maxmemory', '0');
       expect(await client.keys('*')).toEqual([]);
       expect(await opened.limits.consume('open', 'a')).toMatchObject({ source: 'redis', remaining: 9 });
@@ -144,28 +171,54 @@ describe('rate limits without a server', () => {
   });
 });
 
+describe('rate limits on a server that has forgotten the scripts', () => {
+  it('send them again', async () => {
+    const own = await startOwn('standalone', { user: 'rateLimit' });
+    const { limits, close } = await openLimits({ connection: own.connection, namespace: uniqueNamespace() });
+    const admin = await connectAdmin(own);
+    const api = definePolicy('api', { limit: 10, window: '1m' });
+    const jobs = definePolicy('jobs', { algorithm: 'concurrency', limit: 1 });
+    try {
+      const anew = async <T>(work: () => Promise<T>): Promise<T> => {
+        await admin.client.script('FLUSH');
+        return work();
+      };
+      expect(await anew(() => limits.consume(api, 'a', { cost: 3 }))).toMatchObject({ remaining: 7, source: 'redis' });
+      await anew(() => limits.refund(api, 'a', { cost: 2 }));
+      const lease = await anew(() => limits.acquire(jobs, 'a'));
+      await anew(() => lease!.release());
+      expect(await limits.peek(jobs, 'a')).toMatchObject({ remaining: 1 });
+      await anew(() => limits.block(api, 'a', '1m'));
+      expect(await limits.consume(api, 'a')).toMatchObject({ allowed: false, source: 'redis' });
+    } finally {
+      admin.close();
+      await close();
+      await own.stop();
+    }
+  });
+});
+
 describe('rate limits over a bad network', () => {
   it('charge a call once at most when its reply is lost', async () => {
     const own = await startOwn('standalone', { user: 'rateLimit' });
     const proxy = await startProxy(own.nodes[0]!);
     const connection = { mode: 'standalone' as const, host: proxy.host, port: proxy.port, ...own.users?.app };
     const namespace = uniqueNamespace();
-    const through = await openLimits(
-      { connection, namespace },
-      { policies: POLICIES, deadline: DEADLINE },
-      { closeTimeout: 50 },
-    );
-    const direct = await openLimits({ connection: own.connection, namespace }, { policies: POLICIES });
+    const policies = { ...POLICIES, ...EACH };
+    const through = await openLimits({ connection, namespace }, { policies, deadline: DEADLINE }, { closeTimeout: 50 });
+    const direct = await openLimits({ connection: own.connection, namespace }, { policies });
     try {
-      await eventually(async () => (await through.limits.consume('local', 'warm-up')).source === 'redis');
-      await proxy.set('dropDown', { cut: true });
-      const results = await Promise.all([1, 2, 3].map(() => through.limits.consume('local', 'a')));
-      expect(results.map(({ source }) => source)).toEqual(['local', 'local', 'local']);
-      await proxy.set('pass');
-      await eventually(async () => (await through.limits.peek('local', 'a')).source === 'redis');
-      const { remaining } = await direct.limits.peek('local', 'a');
-      expect(remaining).toBeGreaterThanOrEqual(7);
-      expect(remaining).toBeLessThan(10);
+      for (const name of COUNTING) {
+        await eventually(async () => (await through.limits.consume(name, 'warm-up', { cost: 0 })).source === 'redis');
+        await proxy.set('dropDown', { cut: true });
+        const results = await Promise.all([1, 2, 3].map(() => through.limits.consume(name, 'a')));
+        expect(results.map(({ source }) => source)).toEqual(['local', 'local', 'local']);
+        await proxy.set('pass');
+        await eventually(async () => (await through.limits.peek(name, 'a')).source === 'redis');
+        const { remaining } = await direct.limits.peek(name, 'a');
+        expect(remaining).toBeGreaterThanOrEqual(7);
+        expect(remaining).toBeLessThan(10);
+      }
     } finally {
       await Promise.all([through.close(), direct.close(), proxy.close()]);
       await own.stop();

@@ -20,6 +20,8 @@ export interface PatternPart<
   readonly services: readonly ServiceDefinition<Resolved>[];
   /** Its method decorators as they are written, such as `'@Cacheable'`: an application that has one uses the pattern. */
   readonly decorators: readonly string[];
+  /** Whether one of its decorators is on the class itself, which uses the pattern as well. */
+  readonly marks?: (owner: object) => boolean;
   /** Guards, explorers and runtimes; they may inject the services. */
   readonly providers?: readonly Provider[];
 }

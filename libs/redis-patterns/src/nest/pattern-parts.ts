@@ -1,5 +1,7 @@
 import type { CacheOptions } from '../cache/index.js';
 import { cachePart } from '../cache/nest/index.js';
+import type { IdempotencyOptions } from '../idempotency/index.js';
+import { idempotencyPart } from '../idempotency/nest/index.js';
 import type { LockOptions } from '../lock/index.js';
 import { lockPart } from '../lock/nest/index.js';
 import type { RateLimitOptions } from '../rate-limit/index.js';
@@ -12,9 +14,16 @@ import type { AnyPatternPart } from './pattern-part.js';
 export interface PatternOptions {
   cache?: CacheOptions;
   rateLimit?: RateLimitOptions;
+  idempotency?: IdempotencyOptions;
   lock?: LockOptions;
   stream?: StreamOptions;
 }
 
 /** Every pattern of the library. */
-export const patternParts: readonly AnyPatternPart[] = [cachePart, rateLimitPart, lockPart, streamPart];
+export const patternParts: readonly AnyPatternPart[] = [
+  cachePart,
+  rateLimitPart,
+  idempotencyPart,
+  lockPart,
+  streamPart,
+];

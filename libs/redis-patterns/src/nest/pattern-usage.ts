@@ -7,7 +7,7 @@ import { PatternsApp } from './patterns-app.js';
 
 type NestModuleRef = ModulesContainer extends Map<string, infer Module> ? Module : never;
 
-/** The patterns that an application uses: it configured them, decorated a method, or injects one of their services. */
+/** The patterns that an application uses: it configured them, decorated a method or class, or injects one of their services. */
 export function usedPatterns(
   modules: ModulesContainer,
   methods: readonly DecoratedMethod[],
@@ -15,11 +15,19 @@ export function usedPatterns(
 ): AnyPatternPart[] {
   const decorators = new Set(methods.map((method) => method.decorator));
   const injected = new Set([...modules.values()].flatMap(injectedTokens));
+  const classes = [...modules.values()].flatMap(classesOf);
   return patternParts.filter(
     (part) =>
       configured.has(part) ||
+      (part.marks !== undefined && classes.some(part.marks)) ||
       part.decorators.some((decorator) => decorators.has(decorator)) ||
       part.services.some((service) => injected.has(service.token)),
+  );
+}
+
+function classesOf(module: NestModuleRef): object[] {
+  return [...module.providers.values(), ...module.controllers.values()].flatMap(({ metatype, inject }) =>
+    !inject && typeof metatype === 'function' ? [metatype] : [],
   );
 }
 

@@ -1,10 +1,12 @@
 import { InvalidOptionsError } from '../core/errors.js';
 import type { ResolvedPolicy } from './policy.js';
 
-/** Units to take from one policy. */
+/** Units to take from one policy, for one subject. */
 export interface Charge {
   readonly policy: ResolvedPolicy;
   readonly cost: number;
+  /** Who is counted, such as `user:42`. */
+  readonly subject: string;
 }
 
 /** @throws InvalidOptionsError when there is no policy, or one twice */

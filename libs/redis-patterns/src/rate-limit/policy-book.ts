@@ -1,6 +1,7 @@
 import { closest } from '../core/options.js';
 import { InvalidOptionsError } from '../core/errors.js';
-import { resolveDefinedPolicy, resolvePolicy, type DefinedPolicy, type Policy, type ResolvedPolicy } from './policy.js';
+import type { DefinedPolicy, Policy, ResolvedPolicy } from './policy.js';
+import { resolveDefinedPolicy, resolvePolicy } from './policy.schema.js';
 
 /** A policy by its name in the module's `policies`, or with its name. */
 export type PolicyReference = string | DefinedPolicy;
@@ -83,9 +84,11 @@ export class PolicyBook {
 }
 
 function sameLimit(a: ResolvedPolicy, b: ResolvedPolicy): boolean {
-  return a === b || (a.by === b.by && JSON.stringify(fixedOrder(a)) === JSON.stringify(fixedOrder(b)));
+  return (
+    a === b || (a.by === b.by && a.resolve === b.resolve && JSON.stringify(inOrder(a)) === JSON.stringify(inOrder(b)))
+  );
 }
 
-function fixedOrder({ algorithm, limit, window, cost, buckets, align, onStoreError }: ResolvedPolicy): unknown[] {
-  return [algorithm, limit, window, cost, buckets, align, onStoreError];
+function inOrder(policy: ResolvedPolicy): unknown[] {
+  return Object.entries(policy).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -16,25 +16,27 @@ import type { RateLimitResult } from './rate-limit.result.js';
  * ```
  */
 export class RateLimitExceededError extends RedisPatternsError {
-  readonly status = 429;
+  /** 429, or the `denyStatus` of a list that refused. */
+  readonly status: 429 | 403;
   /** `status`, `statusCode` and `expose` are how Nest, Express and others know an error that is an answer. */
-  readonly statusCode = 429;
+  readonly statusCode: 429 | 403;
   readonly expose = true;
   /** Whole seconds to wait, at least 1; `undefined` when waiting does not help. */
   readonly retryAfter: number | undefined;
 
   constructor(readonly result: RateLimitResult) {
-    const { policy, limit, policies } = result;
-    const window = policies.find((each) => each.policy === policy)?.window ?? 0;
-    const retryAfter = retryAfterSeconds(result.retryAfterMs);
-    const remedy =
-      retryAfter === undefined ? 'the call costs more than the whole limit' : `try again in ${retryAfter} s`;
-    super(
-      'ERR_RATE_LIMIT_EXCEEDED',
-      `Rate limit '${policy}' is exceeded (${limit} in ${formatDuration(window)}); ${remedy}`,
-    );
-    this.retryAfter = retryAfter;
+    super('ERR_RATE_LIMIT_EXCEEDED', exceededMessage(result));
+    this.retryAfter = retryAfterSeconds(result.retryAfterMs);
+    this.status = this.statusCode = result.denyStatus ?? 429;
   }
+}
+
+function exceededMessage({ policy, limit, policies, retryAfterMs, denyStatus }: RateLimitResult): string {
+  if (denyStatus !== undefined) return `Rate limit '${policy}' lets nobody pass who is on its deny list`;
+  const window = policies.find((each) => each.policy === policy)?.window ?? 0;
+  const retryAfter = retryAfterSeconds(retryAfterMs);
+  const remedy = retryAfter === undefined ? 'the call costs more than the whole limit' : `try again in ${retryAfter} s`;
+  return `Rate limit '${policy}' is exceeded (${limit} in ${formatDuration(window)}); ${remedy}`;
 }
 
 /**
@@ -61,6 +63,20 @@ export class RateLimitUnavailableError extends RedisPatternsError {
     cause: unknown,
   ) {
     super('ERR_RATE_LIMIT_UNAVAILABLE', `Rate limit '${policy}' cannot be decided now; try again in 1 s`, { cause });
+  }
+}
+
+/**
+ * The reason of the signal of a lease that could not be renewed in time: others may have its place. Code
+ * `ERR_RATE_LIMIT_LEASE_LOST`. Stop what the lease was for, or go on and be one too many.
+ */
+export class RateLimitLeaseLostError extends RedisPatternsError {
+  constructor(policies: readonly string[]) {
+    const names = policies.map((name) => `'${name}'`).join(', ');
+    super(
+      'ERR_RATE_LIMIT_LEASE_LOST',
+      `The lease of rate limit ${names} is lost: it was not renewed in time; check Redis, or give a longer 'lease'`,
+    );
   }
 }
 

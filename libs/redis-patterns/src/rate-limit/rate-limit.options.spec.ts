@@ -22,7 +22,12 @@ describe('options of rate limits', () => {
       localShare: 1,
       deadline: 100,
       headers: ['draft'],
-      ip: { v6Prefix: 64 },
+      blockCache: { max: 10_000, maxAge: 1000 },
+      global: [],
+      allow: undefined,
+      deny: undefined,
+      denyStatus: 429,
+      ip: { v6Prefix: 64, trust: undefined },
     });
     expect(policies.get('api')).toEqual({
       name: 'api',
@@ -33,8 +38,23 @@ describe('options of rate limits', () => {
       by: 'ip',
       buckets: 10,
       align: 'first',
+      burst: 5,
+      shadow: false,
       onStoreError: undefined,
+      block: undefined,
+      resolve: undefined,
+      allow: undefined,
+      deny: undefined,
+      denyStatus: undefined,
     });
+    const block = { for: '1m', escalate: 2 } as const;
+    const more = {
+      lease: { algorithm: 'concurrency', limit: 5 },
+      bucket: { algorithm: 'token-bucket', limit: 5, window: '1m', burst: 9, block },
+    } as const;
+    const parsed = resolveRateLimitOptions({ policies: more }, 'here').policies;
+    expect(parsed.get('lease')).toMatchObject({ window: 30_000, burst: 5 });
+    expect(parsed.get('bucket')).toMatchObject({ burst: 9, block: { for: 60_000, escalate: 2, max: 86_400_000 } });
     expect(resolveRateLimitOptions(undefined, 'here').policies.size).toBe(0);
   });
 
@@ -66,7 +86,7 @@ describe('options of rate limits', () => {
     [
       'an algorithm that is not there',
       { policies: { api: { algorithm: 'bucket', limit: 1, window: 99 } } },
-      /api\.algorithm: must be 'fixed-window' or/,
+      /api\.algorithm: must be 'sliding-window', 'fixed-window', /,
     ],
     [
       'an option of another algorithm',
@@ -88,6 +108,60 @@ describe('options of rate limits', () => {
       { policies: { 'a b': { limit: 1, window: 99 } } },
       /a policy name is 1 to 64 letters/,
     ],
+    ...(
+      [
+        ['a burst of a log', { algorithm: 'sliding-log', burst: 5 }, /x\.burst: is an option of 'token-bucket' only/],
+        [
+          'a lease of a bucket',
+          { algorithm: 'token-bucket', lease: 500 },
+          /x\.lease: is an option of 'concurrency' only/,
+        ],
+        [
+          'a window of leases',
+          { algorithm: 'concurrency' },
+          /x\.window: is an option of all algorithms but 'concurrency'/,
+        ],
+        ['a log of too many', { algorithm: 'sliding-log', limit: 10_001 }, /x\.limit: must be at most 10000 with 'sl/],
+        [
+          'a bucket too fast',
+          { algorithm: 'token-bucket', limit: 100_001 },
+          /x\.limit: must be at most 1 000 000 units/,
+        ],
+        [
+          'a cost above the burst',
+          { algorithm: 'token-bucket', burst: 2, cost: 3 },
+          /x\.cost: is above the burst of 2/,
+        ],
+        ['a bucket for ever', { algorithm: 'token-bucket', burst: 1e12 }, /x\.burst: takes more than 30 years to fill/],
+        ['a block without a time', { block: {} }, /x\.block\.for: is required/],
+        ['a block that shrinks', { block: { for: 5, escalate: 0.5 } }, /x\.block\.escalate: must be a number from 1/],
+        [
+          'a longest block below the first',
+          { block: { for: 5, max: 4 } },
+          /x\.block\.max: must be at least as long as/,
+        ],
+        ['a network that is none', { allow: ['10.0.0.0/40'] }, /x\.allow\[0\]: must be a subject such as/],
+        ['a wrong status', { denyStatus: 401 }, /x\.denyStatus: must be 429 or 403/],
+        ['a resolve that is no function', { resolve: true }, /x\.resolve: must be a function/],
+      ] as const
+    ).map(([what, policy, message]): [string, object, RegExp] => [
+      what,
+      { policies: { x: { limit: 1, window: 99, ...policy } } },
+      message,
+    ]),
+    [
+      'an unknown global policy',
+      { global: ['apj'], policies: { api: { limit: 1, window: 99 } } },
+      /global\[0\]: .*'api'/,
+    ],
+    [
+      'a global policy twice',
+      { global: ['a', 'a'], policies: { a: { limit: 1, window: 99 } } },
+      /global\[1\]: .* twice/,
+    ],
+    ['a proxy that is no network', { ip: { trust: ['user:7'] } }, /ip\.trust\[0\]: must be an address or a network/],
+    ['no list of subjects', { deny: 'user:7' }, /rateLimit\.deny: must be a list of subjects and networks/],
+    ['a cache of nothing', { blockCache: { max: 0 } }, /rateLimit\.blockCache\.max: must be an integer from 1/],
     ['a share of 0', { localShare: 0 }, /rateLimit\.localShare: must be above 0/],
     ['a wrong choice', { onStoreError: 'ignore' }, /rateLimit\.onStoreError: must be 'local', 'open' or 'closed'/],
     ['a wrong prefix', { ip: { v6Prefix: 0 } }, /rateLimit\.ip\.v6Prefix: must be an integer from 1 to 128/],

@@ -1,18 +1,20 @@
 import type { ResolvedPolicy } from './policy.js';
 
 /**
- * Who decided: Redis; this process, as Redis could not (`'local'`); or nobody, as the policy says `onStoreError: 'open'`.
+ * Who decided: Redis; this process, from a refusal of Redis that still holds (`'cache'`); this process, as Redis could not
+ * (`'local'`); nobody, as Redis could not and the policy says `onStoreError: 'open'`; or, without Redis, `allow`, `deny` or a
+ * `resolve` that gave `null` (`'list'`).
  */
-export type RateLimitSource = 'redis' | 'local' | 'open';
+export type RateLimitSource = 'redis' | 'cache' | 'local' | 'open' | 'list';
 
 /** Where a subject stands with one policy. */
 export interface PolicyResult {
   readonly policy: string;
   /** Whether this policy had room; the call is allowed when all had. */
   readonly allowed: boolean;
-  /** Units in a window. */
+  /** Units in a window; of a `'concurrency'` policy: leases at a time. */
   readonly limit: number;
-  /** Length of the window, milliseconds. */
+  /** Length of the window, or of the lease, milliseconds. */
   readonly window: number;
   /** Units that are left now. */
   readonly remaining: number;
@@ -22,13 +24,15 @@ export interface PolicyResult {
   readonly resetAfterMs: number;
   /** `false` when the cost is above the limit, so that no wait helps. */
   readonly retryable: boolean;
+  /** Whether the policy only watches: then `allowed: false` has refused nobody. */
+  readonly shadow: boolean;
 }
 
 /** A decision. The fields of a policy at the top are those of the longest wait, else of the least room. */
-export interface RateLimitResult extends Omit<PolicyResult, 'window'> {
+export interface RateLimitResult extends Omit<PolicyResult, 'window' | 'shadow'> {
   /** Whether the call may go on. */
   readonly allowed: boolean;
-  /** All policies, in the order of the call. */
+  /** All policies that were looked at, in the order of the call; with the source `'cache'` only those that refuse. */
   readonly policies: readonly PolicyResult[];
   /** Names of the policies that had no room. */
   readonly violated: readonly string[];
@@ -37,6 +41,8 @@ export interface RateLimitResult extends Omit<PolicyResult, 'window'> {
   /** Units that were taken in Redis from each policy (the most, if their costs differ); 0 when refused, peeked or decided without Redis. */
   readonly charged: number;
   readonly source: RateLimitSource;
+  /** HTTP status of what a `deny` list refused; else `undefined`. */
+  readonly denyStatus: 429 | 403 | undefined;
 }
 
 /** What a check of one policy says: a wait of 0 has room, -1 never will. Times in milliseconds. */
@@ -46,7 +52,7 @@ export interface Standing {
   readonly reset: number;
 }
 
-export function toPolicyResult({ name, limit, window }: ResolvedPolicy, standing: Standing): PolicyResult {
+export function toPolicyResult({ name, limit, window, shadow }: ResolvedPolicy, standing: Standing): PolicyResult {
   const { wait, remaining, reset } = standing;
   return {
     policy: name,
@@ -57,28 +63,60 @@ export function toPolicyResult({ name, limit, window }: ResolvedPolicy, standing
     retryAfterMs: wait < 0 ? Infinity : wait,
     resetAfterMs: reset,
     retryable: wait >= 0,
+    shadow,
   };
 }
 
 export function toResult(
   policies: readonly PolicyResult[],
-  rest: Pick<RateLimitResult, 'at' | 'charged' | 'source'>,
+  { at, charged, source }: Pick<RateLimitResult, 'at' | 'charged' | 'source'>,
 ): RateLimitResult {
   let top = policies[0]!;
   for (const each of policies) {
+    // What only watches comes last, and is never told instead of what decides.
+    if (each.shadow) continue;
     const tighter = each.retryAfterMs === top.retryAfterMs && each.remaining < top.remaining;
     if (each.retryAfterMs > top.retryAfterMs || tighter) top = each;
   }
+  const allowed = top.allowed || top.shadow;
   return {
-    allowed: top.allowed,
+    allowed,
     limit: top.limit,
     remaining: top.remaining,
-    retryAfterMs: top.retryAfterMs,
+    retryAfterMs: allowed ? 0 : top.retryAfterMs,
     resetAfterMs: top.resetAfterMs,
     policy: top.policy,
     policies,
-    violated: top.allowed ? [] : policies.filter((each) => !each.allowed).map((each) => each.policy),
-    retryable: top.retryable,
-    ...rest,
+    violated: allowed ? [] : policies.filter((each) => !each.allowed && !each.shadow).map((each) => each.policy),
+    retryable: allowed || top.retryable,
+    at,
+    charged,
+    source,
+    denyStatus: undefined,
+  };
+}
+
+/** What a `deny` list answers. */
+export function deniedResult(policy: ResolvedPolicy, denyStatus: 429 | 403): RateLimitResult {
+  const refused = { ...toPolicyResult(policy, { wait: -1, remaining: 0, reset: 0 }), shadow: false };
+  return { ...toResult([refused], { at: undefined, charged: 0, source: 'list' }), denyStatus };
+}
+
+/** What a call is told of which no policy is left to count. */
+export function uncountedResult({ name }: ResolvedPolicy): RateLimitResult {
+  return {
+    allowed: true,
+    limit: Infinity,
+    remaining: Infinity,
+    retryAfterMs: 0,
+    resetAfterMs: 0,
+    policy: name,
+    policies: [],
+    violated: [],
+    retryable: true,
+    at: undefined,
+    charged: 0,
+    source: 'list',
+    denyStatus: undefined,
   };
 }

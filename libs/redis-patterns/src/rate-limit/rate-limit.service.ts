@@ -1,28 +1,21 @@
-import { RedisUnavailableError, type EngineContext } from '../connection/index.js';
+import type { EngineContext } from '../connection/index.js';
+import { toMilliseconds, type Duration } from '../core/index.js';
+import { InvalidOptionsError } from '../core/errors.js';
 import type { Key } from '../keys/index.js';
-import { runScript, type ScriptCallOptions } from '../scripting/index.js';
-import { checkCost, checkDistinct, type Charge } from './charges.js';
+import type { AcquireOptions, ConsumeOptions, PeekOptions, RefundOptions } from './call-options.js';
 import { ChargeLedger } from './charge-ledger.js';
-import { LocalLimiter } from './local-limiter.js';
-import type { OnStoreError, ResolvedPolicy } from './policy.js';
+import { checkCost, checkDistinct, type Charge } from './charges.js';
+import { Decider, type DecideOptions } from './decider.js';
+import type { Lease } from './lease.js';
+import { Leases, type Hold } from './leases.js';
+import type { Ticket } from './limit-store.js';
+import { decidePatiently, type Patience } from './patience.js';
 import { PolicyBook, type PolicyReference } from './policy-book.js';
-import { RateLimitUnavailableError } from './rate-limit.errors.js';
 import type { ResolvedRateLimitOptions } from './rate-limit.options.js';
-import { toPolicyResult, toResult, type RateLimitResult } from './rate-limit.result.js';
-import { consumeScript } from './scripts.generated.js';
+import type { RateLimitResult } from './rate-limit.result.js';
 import { subjectText } from './subject.js';
 
-/** Options of `consume` and `peek`. */
-export interface ConsumeOptions {
-  /** Units of this call, for every policy of it. An integer from 0. Default: the `cost` of each policy. */
-  cost?: number;
-  /** Ends the wait for Redis. The units may have been taken nevertheless. */
-  signal?: AbortSignal;
-}
-
-type Mode = 'take' | 'peek';
-
-const FIELDS = 3;
+type Policies = PolicyReference | readonly PolicyReference[];
 
 /**
  * Rate limits on Redis, decided in one round trip and by the clock of the server. A call with several policies takes from all
@@ -44,9 +37,10 @@ export class RateLimitService {
   readonly policies: PolicyBook;
   /** What requests have been charged for. @internal */
   readonly ledger = new ChargeLedger<RateLimitResult>();
-  readonly #local: LocalLimiter;
+  readonly #decider: Decider;
+  readonly #leases: Leases;
+  readonly #closing = new AbortController();
   readonly #warned = new Set<string>();
-  #storeFails = false;
 
   constructor(
     private readonly context: EngineContext,
@@ -54,24 +48,32 @@ export class RateLimitService {
     readonly options: ResolvedRateLimitOptions,
   ) {
     this.policies = new PolicyBook(options.policies);
-    this.#local = new LocalLimiter(options.localShare);
+    this.#decider = new Decider(context, options);
+    this.#leases = new Leases(context, this.#decider);
   }
 
   /**
    * Takes units, from all of the policies or from none.
    *
-   * @param policies a policy, or a list of different ones: names in `rateLimit.policies`, or what `definePolicy` made
+   * @param policies a policy, or a list of different ones: names in `rateLimit.policies`, or what `definePolicy` made. Those that
+   * hold leases (`'concurrency'`) are for {@link acquire}
    * @param key who is counted: `'user:42'` or `['user', id]`; the same one for all policies of a call
    * @throws InvalidOptionsError for a policy or cost that cannot work; InvalidKeyError for an empty key
    * @throws RateLimitUnavailableError when Redis cannot decide and a policy says `onStoreError: 'closed'`
    * @throws RedisCommandError when Redis calls the script wrong (missing rights, for example)
    */
-  consume(
-    policies: PolicyReference | readonly PolicyReference[],
-    key: Key,
-    options: ConsumeOptions = {},
-  ): Promise<RateLimitResult> {
-    return this.#decideNamed(policies, key, options, 'take');
+  consume(policies: Policies, key: Key, options: ConsumeOptions = {}): Promise<RateLimitResult> {
+    try {
+      const { cost, signal, wait, upTo } = options;
+      const charges = this.#charges(policies, cost, key, 'RateLimitService.consume');
+      const decide = (): Promise<RateLimitResult> =>
+        this.decide(charges, { mode: upTo === true ? 'some' : 'take', signal });
+      if (wait === undefined) return decide();
+      return decidePatiently(decide, (result) => result, this.#patience(wait, signal, 'consume'), false);
+    } catch (error) {
+      // Not an async function: each `await` would put off the answer by some turns of the microtask queue.
+      return Promise.reject(error as Error);
+    }
   }
 
   /**
@@ -79,107 +81,121 @@ export class RateLimitService {
    *
    * @throws as {@link consume}
    */
-  peek(
-    policies: PolicyReference | readonly PolicyReference[],
-    key: Key,
-    options: ConsumeOptions = {},
-  ): Promise<RateLimitResult> {
-    return this.#decideNamed(policies, key, options, 'peek');
+  async peek(policies: Policies, key: Key, { cost, signal }: PeekOptions = {}): Promise<RateLimitResult> {
+    return this.decide(this.#charges(policies, cost, key, 'RateLimitService.peek'), { mode: 'peek', signal });
   }
 
   /**
-   * Gives a subject all of its units back.
+   * Takes a place of a `'concurrency'` policy, and keeps it until it is given back. While Redis cannot decide, places are counted
+   * as `onStoreError` of the policy says.
+   *
+   * @returns `null` when there is none
+   * @throws as {@link consume}
+   *
+   * @example
+   * ```ts
+   * await using lease = await limits.acquire('reports', 'all', { wait: '2s' });
+   * if (lease === null) return 'busy';
+   * ```
+   */
+  async acquire(policy: PolicyReference, key: Key, options: AcquireOptions = {}): Promise<Lease | null> {
+    const { cost, signal, wait } = options;
+    const where = 'RateLimitService.acquire';
+    const charges = this.#charges(policy, cost, key, where);
+    const { name, algorithm } = charges[0]!.policy;
+    if (algorithm !== 'concurrency') {
+      throw new InvalidOptionsError(where, [
+        { path: `policy '${name}'`, message: `is a '${algorithm}' policy; use consume()` },
+      ]);
+    }
+    const hold = (): Promise<Hold> => this.hold(charges, { signal });
+    if (wait === undefined) return (await hold()).lease;
+    const held = await decidePatiently(hold, ({ result }) => result, this.#patience(wait, signal, 'acquire'), true);
+    return held.lease;
+  }
+
+  /**
+   * Gives units back, for a call that was admitted and then did not count. Never more than are taken; what has come back by
+   * itself in the meantime is not given back again.
+   *
+   * @throws InvalidOptionsError for a `'concurrency'` policy: its leases are released
+   * @throws RedisUnavailableError when Redis does not answer
+   *
+   * @example
+   * ```ts
+   * const { at } = await limits.consume('login', ['user', name]);
+   * if (await this.passwordFits(name, password)) await limits.refund('login', ['user', name], { at });
+   * ```
+   */
+  async refund(policies: Policies, key: Key, { cost, at }: RefundOptions = {}): Promise<void> {
+    const where = 'RateLimitService.refund';
+    if (at !== undefined && !(Number.isSafeInteger(at) && at > 0)) {
+      throw new InvalidOptionsError(where, [{ path: 'at', message: 'must be the `at` of a result, in microseconds' }]);
+    }
+    const tickets = this.#tickets(policies, cost, key, where);
+    const leased = tickets.find(({ policy }) => policy.algorithm === 'concurrency');
+    if (leased !== undefined) {
+      const message = "is a 'concurrency' policy; use release() of the lease";
+      throw new InvalidOptionsError(where, [{ path: `policy '${leased.policy.name}'`, message }]);
+    }
+    await this.#givingRoom(tickets, () => this.#decider.store.refund(tickets, at));
+  }
+
+  /**
+   * Gives a subject all of its units back, and lifts its blocks. Leases of a `'concurrency'` policy are lost.
    *
    * @throws RedisUnavailableError when Redis does not answer
    */
-  async reset(policies: PolicyReference | readonly PolicyReference[], key: Key): Promise<void> {
-    const subject = subjectText(key);
-    const charges = this.#charges(policies, undefined, 'RateLimitService.reset');
-    const keys = charges.map(({ policy }) => this.#stateKey(policy, subject));
-    for (const each of keys) this.#local.forget(each);
-    await this.context.connection.run({
-      name: 'rate-limit.reset',
-      effect: 'idempotent',
-      key: keys[0]!,
-      send: (client) => client.del(...keys),
-    });
+  async reset(policies: Policies, key: Key): Promise<void> {
+    const tickets = this.#tickets(policies, undefined, key, 'RateLimitService.reset');
+    for (const ticket of tickets) this.#decider.local.forget(ticket.key);
+    await this.#givingRoom(tickets, () => this.#decider.store.reset(tickets));
+  }
+
+  /**
+   * Refuses a subject for a time, whatever room it has. A block that it has already is replaced. Does not hold while Redis cannot
+   * decide.
+   *
+   * @param duration from `'1ms'`
+   * @throws RedisUnavailableError when Redis does not answer
+   */
+  async block(policies: Policies, key: Key, duration: Duration): Promise<void> {
+    const where = 'RateLimitService.block';
+    const ms = toMilliseconds(duration, where, 'duration');
+    if (ms < 1)
+      throw new InvalidOptionsError(where, [{ path: 'duration', message: 'must be at least 1ms; see unblock()' }]);
+    const tickets = this.#tickets(policies, undefined, key, where);
+    await this.#decider.store.block(tickets, ms);
+  }
+
+  /**
+   * Lifts the blocks of a subject, and forgets how often it was blocked; what it has taken stays taken.
+   *
+   * @throws RedisUnavailableError when Redis does not answer
+   */
+  async unblock(policies: Policies, key: Key): Promise<void> {
+    const tickets = this.#tickets(policies, undefined, key, 'RateLimitService.unblock');
+    await this.#givingRoom(tickets, () => this.#decider.store.unblock(tickets));
   }
 
   /** The decision on charges that are known to be valid and of different policies. @internal */
-  decide(
-    charges: readonly Charge[],
-    subject: string,
-    signal?: AbortSignal,
-    mode: Mode = 'take',
-  ): Promise<RateLimitResult> {
-    const keys = charges.map(({ policy }) => this.#stateKey(policy, subject));
-    const args: [Mode, ...(string | number)[]] = [mode];
-    for (const { policy, cost } of charges) {
-      const extra = policy.algorithm === 'sliding-window' ? policy.buckets : policy.align;
-      args.push(policy.algorithm, policy.limit, policy.window, cost, extra);
-    }
-    const options: ScriptCallOptions<number[]> = {
-      deadline: this.options.deadline,
-      effect: mode === 'peek' ? 'read' : consumeScript.effect,
-      ...(signal === undefined ? undefined : { signal }),
-    };
-    // Not `await`: each one would put off the answer by some turns of the microtask queue.
-    return runScript(this.context.connection, consumeScript, keys, args, options).then(
-      (reply) => {
-        this.#storeFails = false;
-        return fromReply(charges, reply, mode);
-      },
-      (error: unknown) => {
-        signal?.throwIfAborted();
-        if (!(error instanceof RedisUnavailableError)) throw error;
-        return this.#withoutStore(charges, keys, mode, error);
-      },
-    );
+  decide(charges: readonly Charge[], options?: DecideOptions): Promise<RateLimitResult> {
+    return this.#decider.decide(charges, options);
   }
 
-  #decideNamed(
-    policies: PolicyReference | readonly PolicyReference[],
-    key: Key,
-    { cost, signal }: ConsumeOptions,
-    mode: Mode,
-  ): Promise<RateLimitResult> {
-    try {
-      const charges = this.#charges(
-        policies,
-        cost,
-        mode === 'take' ? 'RateLimitService.consume' : 'RateLimitService.peek',
-      );
-      return this.decide(charges, subjectText(key), signal, mode);
-    } catch (error) {
-      return Promise.reject(error as Error);
-    }
+  /** The same where some of the policies hold leases. @internal */
+  hold(charges: readonly Charge[], options: DecideOptions = {}): Promise<Hold> {
+    return this.#leases.hold(charges, options);
   }
 
-  #withoutStore(charges: readonly Charge[], keys: readonly string[], mode: Mode, cause: Error): RateLimitResult {
-    this.#warn();
-    const choice = (policy: ResolvedPolicy): OnStoreError => policy.onStoreError ?? this.options.onStoreError;
-    const closed = charges.find(({ policy }) => choice(policy) === 'closed');
-    if (closed !== undefined) throw new RateLimitUnavailableError(closed.policy.name, cause);
-    const counted = charges
-      .map((charge, index) => ({ ...charge, key: keys[index]! }))
-      .filter(({ policy }) => choice(policy) === 'local');
-    const standings = this.#local.decide(counted, mode === 'take');
-    const results = charges.map(({ policy }) => {
-      const at = counted.findIndex((each) => each.policy === policy);
-      return toPolicyResult(policy, standings[at] ?? { wait: 0, remaining: policy.limit, reset: 0 });
-    });
-    return toResult(results, { at: undefined, charged: 0, source: counted.length > 0 ? 'local' : 'open' });
-  }
-
-  /** Once for each time that Redis is away: what each call could tell is in the telemetry of the connection. */
-  #warn(): void {
-    if (this.#storeFails) return;
-    this.#storeFails = true;
-    this.context.telemetry.emit('warning', {
-      pattern: 'RateLimit',
-      code: 'ERR_RATE_LIMIT_UNAVAILABLE',
-      message: `Redis does not decide on rate limits within ${this.options.deadline} ms; until it does, 'onStoreError' decides.`,
-    });
+  /**
+   * Gives back what {@link decide} or {@link hold} took for some of the charges, leases apart: once, however often it is called.
+   * Never rejects.
+   *
+   * @internal
+   */
+  refundCharges(charges: readonly Charge[], result: RateLimitResult): Promise<void> {
+    return this.#decider.refund(charges, result);
   }
 
   /** Tells the application's log, once for each topic. @internal */
@@ -189,40 +205,42 @@ export class RateLimitService {
     this.context.telemetry.emit('warning', { pattern: 'RateLimit', code: 'ERR_RATE_LIMIT_SUBJECT', message });
   }
 
-  #charges(
-    policies: PolicyReference | readonly PolicyReference[],
-    cost: number | undefined,
-    where: string,
-  ): readonly Charge[] {
+  /** Ends the waiting, and gives all leases back. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#leases.close();
+  }
+
+  /** Refusals that were remembered before, or while the answer was on its way, do not hold any more. */
+  async #givingRoom(tickets: readonly Ticket[], work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } finally {
+      this.#decider.forgetRefusals(tickets);
+    }
+  }
+
+  #patience(wait: Duration, signal: AbortSignal | undefined, method: string): Patience {
+    return { wait: toMilliseconds(wait, `RateLimitService.${method}`, 'wait'), signal, closing: this.#closing.signal };
+  }
+
+  #tickets(policies: Policies, cost: number | undefined, key: Key, where: string): Ticket[] {
+    return this.#charges(policies, cost, key, where).map((charge) => this.#decider.store.ticket(charge));
+  }
+
+  #charges(policies: Policies, cost: number | undefined, key: Key, where: string): readonly Charge[] {
     if (cost !== undefined) checkCost(cost, where);
-    const references = Array.isArray(policies)
-      ? (policies as readonly PolicyReference[])
-      : [policies as PolicyReference];
-    const charges = references.map((reference): Charge => {
+    const subject = subjectText(key);
+    const charge = (reference: PolicyReference): Charge => {
       const policy = this.policies.find(reference, where);
-      return { policy, cost: cost ?? policy.cost };
-    });
+      return { policy, cost: cost ?? policy.cost, subject };
+    };
+    if (!Array.isArray(policies)) return [charge(policies as PolicyReference)];
+    const charges = (policies as readonly PolicyReference[]).map(charge);
     checkDistinct(
       charges.map(({ policy }) => policy),
       where,
     );
     return charges;
   }
-
-  #stateKey({ name }: ResolvedPolicy, subject: string): string {
-    return this.context.keys.tagged('ratelimit', name, subject);
-  }
-}
-
-function fromReply(charges: readonly Charge[], reply: readonly number[], mode: Mode): RateLimitResult {
-  const results = charges.map(({ policy }, index) => {
-    const at = 2 + index * FIELDS;
-    return toPolicyResult(policy, { wait: reply[at]!, remaining: reply[at + 1]!, reset: reply[at + 2]! });
-  });
-  const taken = mode === 'take' && reply[0] === 1;
-  return toResult(results, {
-    at: reply[1]!,
-    charged: taken ? Math.max(...charges.map(({ cost }) => cost)) : 0,
-    source: 'redis',
-  });
 }

@@ -1,7 +1,7 @@
 export { PatternsExplorer, type DecoratedMethod } from './explorer.js';
 export { DecoratedMethodError } from './method-decorator.errors.js';
 export { decorateMethod } from './method-decorator.js';
-export { isRequestHandler } from './request-handler.js';
+export { isRequestHandler, requestKind, type RequestKind } from './request-handler.js';
 export { patternsRuntimeProviders } from './runtime.providers.js';
 export { PATTERNS_RUNTIME } from './runtime-slot.js';
 export { PatternsRuntime, type EngineToken } from './runtime.js';

@@ -1,8 +1,9 @@
 import { InvalidOptionsError, type OptionIssue } from '../../core/errors.js';
 import { closest } from '../../core/options.js';
+import type { ResolvedPolicy } from '../policy.js';
 import type { LimitUse } from './limit-use.js';
 
-const OPTIONS = ['by', 'cost', 'skipIf'] as const;
+const OPTIONS = ['by', 'cost', 'skipIf', 'countWhen'] as const;
 
 /**
  * Checks what the types leave open, and what plain JavaScript can give.
@@ -25,9 +26,25 @@ export function checkUse(use: LimitUse, where: string, handler: boolean): void {
   if (use.skipIf !== undefined && typeof use.skipIf !== 'function') {
     issues.push({ path: 'skipIf', message: 'must be a function' });
   }
+  if (use.countWhen !== undefined && !['always', 'failure'].includes(use.countWhen)) {
+    issues.push({ path: 'countWhen', message: "must be 'always' or 'failure'" });
+  }
   const byMessage = handler ? checkHandlerBy(use.by) : checkMethodBy(use.by);
   if (byMessage !== undefined) issues.push({ path: 'by', message: byMessage });
   if (issues.length > 0) throw new InvalidOptionsError(where, issues);
+}
+
+/**
+ * Leases are not charges.
+ *
+ * @throws InvalidOptionsError
+ */
+export function checkCountWhen({ countWhen }: LimitUse, policies: readonly ResolvedPolicy[], where: string): void {
+  if (countWhen !== 'failure') return;
+  const leased = policies.find(({ algorithm }) => algorithm === 'concurrency');
+  if (leased === undefined) return;
+  const message = `does not go with '${leased.name}': its leases are given back in any case; list it in another @RateLimit`;
+  throw new InvalidOptionsError(where, [{ path: 'countWhen', message }]);
 }
 
 function checkHandlerBy(by: unknown): string | undefined {

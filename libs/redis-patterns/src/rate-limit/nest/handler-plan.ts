@@ -1,22 +1,30 @@
 import { InvalidOptionsError } from '../../core/errors.js';
+import { requestKind, type RequestKind } from '../../nest/method-decorator/index.js';
 import type { ResolvedPolicy, SubjectSource } from '../policy.js';
-import type { PolicyBook } from '../policy-book.js';
+import type { RateLimitService } from '../rate-limit.service.js';
 import { checkDistinct } from '../charges.js';
-import { checkUse } from './check-use.js';
+import { checkCountWhen, checkUse } from './check-use.js';
 import { skipsOf, usesOf, type LimitUse } from './limit-use.js';
 
-/** A policy on a handler, and the decorator that set it. */
+/** A policy on a handler. */
 export interface PlannedCharge {
   readonly policy: ResolvedPolicy;
-  readonly use: LimitUse;
+  readonly by: SubjectSource;
+  /** The decorator that set it; `undefined` for a policy of every handler. */
+  readonly use: LimitUse | undefined;
 }
 
 /** What a request of one handler is charged for. */
 export interface HandlerPlan {
   /** `Class.method`, for messages. */
   readonly name: string;
-  readonly by: SubjectSource;
   readonly charges: readonly PlannedCharge[];
+  /** Whether some are given back after a success. */
+  readonly refunds: boolean;
+  /** Policies that grant leases. */
+  readonly leased: ReadonlySet<string>;
+  /** Whether there are lists that look at the client's address. */
+  readonly lists: boolean;
 }
 
 interface Named {
@@ -24,30 +32,57 @@ interface Named {
 }
 
 /**
- * Puts together the policies of a handler and of its class; the handler's own come first, and win.
+ * Puts together the policies of a handler, of its class and of the application. The handler's own come first, and win.
  *
  * @throws InvalidOptionsError naming the class or method
  */
-export function planHandler(book: PolicyBook, owner: Named, handler: Named): HandlerPlan {
+export function planHandler(service: RateLimitService, owner: Named, handler: Named): HandlerPlan {
   const className = owner.name || 'AnonymousClass';
   const name = `${className}.${handler.name}`;
   const site = (owner as { prototype?: object }).prototype ?? owner;
-  const own = resolveUses(book, usesOf(handler), name, site);
+  const kind = requestKind(handler);
+  // Guards run for other methods as well (stream consumers): there the decorator wraps the call.
+  if (kind === undefined) return { name, charges: [], refunds: false, leased: new Set(), lists: false };
   const skips = [skipsOf(handler), skipsOf(owner)];
-  const ofClass = resolveUses(book, usesOf(owner), className, site).filter(
-    ({ policy }) =>
-      !skips.some((names) => names === 'all' || names?.includes(policy.name)) &&
-      !own.some((charge) => charge.policy.name === policy.name),
-  );
-  const charges = [...own, ...ofClass];
-  return { name, charges, by: commonSubject(charges, name) };
+  const charges = resolveUses(service, usesOf(handler), name, site);
+  const add = (more: readonly PlannedCharge[]): void => {
+    for (const charge of more) {
+      const skipped = skips.some((names) => names === 'all' || names?.includes(charge.policy.name));
+      if (!skipped && !charges.some(({ policy }) => policy.name === charge.policy.name)) charges.push(charge);
+    }
+  };
+  add(resolveUses(service, usesOf(owner), className, site));
+  add(globalCharges(service, kind));
+  checkLeases(charges, kind, name);
+  const { allow, deny } = service.options;
+  return {
+    name,
+    charges,
+    refunds: charges.some(({ use }) => use?.countWhen === 'failure'),
+    leased: new Set(charges.filter(({ policy }) => isLeased(policy)).map(({ policy }) => policy.name)),
+    lists: [{ allow, deny }, ...charges.map(({ policy }) => policy)].some((each) => each.allow ?? each.deny),
+  };
 }
 
-function resolveUses(book: PolicyBook, uses: readonly LimitUse[], place: string, site: object): PlannedCharge[] {
+/** Policies of every handler, as far as it can be told who is counted: messages have no address and no user. */
+function globalCharges(service: RateLimitService, kind: RequestKind): PlannedCharge[] {
+  return service.options.global
+    .map((name) => service.policies.find(name, 'rateLimit.global'))
+    .filter((policy) => kind !== 'message' || typeof policy.by === 'function')
+    .filter((policy) => kind === 'http' || !isLeased(policy))
+    .map((policy) => ({ policy, by: policy.by, use: undefined }));
+}
+
+function resolveUses(service: RateLimitService, uses: readonly LimitUse[], place: string, site: object) {
   const where = `${place} with @RateLimit`;
   const charges = uses.flatMap((use) => {
     checkUse(use, where, true);
-    return use.policies.map((given): PlannedCharge => ({ policy: book.declare(given, place, where, site), use }));
+    const policies = use.policies.map((given) => service.policies.declare(given, place, where, site));
+    checkCountWhen(use, policies, where);
+    return policies.map((policy): PlannedCharge => {
+      const by = (use.by as SubjectSource | undefined) ?? policy.by;
+      return { policy, by, use };
+    });
   });
   if (charges.length > 0) {
     checkDistinct(
@@ -58,20 +93,16 @@ function resolveUses(book: PolicyBook, uses: readonly LimitUse[], place: string,
   return charges;
 }
 
-/** All policies of a call are decided in one script, hence about one subject. */
-function commonSubject(charges: readonly PlannedCharge[], name: string): SubjectSource {
-  const byOf = ({ policy, use }: PlannedCharge): SubjectSource => (use.by as SubjectSource | undefined) ?? policy.by;
-  const first = charges[0];
-  if (first === undefined) return 'ip';
-  const by = byOf(first);
-  const other = charges.find((charge) => byOf(charge) !== by);
-  if (other === undefined) return by;
+/** A lease is released when the response ends: elsewhere nothing says for sure that a handler that was let in has ended. */
+function checkLeases(charges: readonly PlannedCharge[], kind: RequestKind, name: string): void {
+  const leased = charges.find(({ policy }) => isLeased(policy));
+  if (leased === undefined || kind === 'http') return;
   const message =
-    `'${first.policy.name}' counts ${describe(by)}, '${other.policy.name}' counts ${describe(byOf(other))}; the policies of a ` +
-    "handler must count the same subject, so give them the same 'by'";
-  throw new InvalidOptionsError(`${name} with @RateLimit`, [{ path: 'by', message }]);
+    "is a 'concurrency' policy, which works on HTTP handlers and on methods that handle no requests; in this handler use " +
+    'RateLimitService.acquire() and release the lease in `finally`, and leave the policy out with @SkipRateLimit if it is of the class';
+  throw new InvalidOptionsError(`${name} with @RateLimit`, [{ path: `policy '${leased.policy.name}'`, message }]);
 }
 
-function describe(by: SubjectSource): string {
-  return typeof by === 'function' ? `by the function ${by.name || 'given'}` : `by '${by}'`;
+function isLeased({ algorithm }: ResolvedPolicy): boolean {
+  return algorithm === 'concurrency';
 }

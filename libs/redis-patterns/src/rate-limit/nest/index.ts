@@ -1,4 +1,5 @@
-export type { HandlerLimitOptions, MethodLimitOptions, RateLimitPolicies } from './limit-use.js';
+export type { CountWhen, HandlerLimitOptions, MethodLimitOptions, RateLimitPolicies } from './limit-use.js';
+export type { RateLimitMessage } from './message-exceptions.js';
 export { rateLimitPart } from './module-part.js';
 export { RateLimitGuard } from './rate-limit.guard.js';
 export { RateLimitHttpException, type RateLimitProblem } from './rate-limit-http.exception.js';

@@ -11,6 +11,9 @@ const SKIPS = Symbol.for('nestjs-redis-patterns:rate-limit-skip');
 /** What `@RateLimit` takes: a name in `rateLimit.policies`, what `definePolicy` made, a policy, or a list of those. */
 export type RateLimitPolicies = PolicyReference | Policy | readonly (PolicyReference | Policy)[];
 
+/** Which calls count: all of them, or those that fail. */
+export type CountWhen = 'always' | 'failure';
+
 /** Options of `@RateLimit` on request handlers and controllers. */
 export interface HandlerLimitOptions {
   /** Who is counted: the client's address, the user of the request, or what the function returns. Default: that of the policy. */
@@ -19,6 +22,12 @@ export interface HandlerLimitOptions {
   cost?: number | ((context: ExecutionContext) => number | Promise<number>);
   /** Whether a request is not to be counted. */
   skipIf?: (context: ExecutionContext) => boolean | Promise<boolean>;
+  /**
+   * `'failure'`: only requests that fail count, such as wrong passwords. Every request is charged first, so that many at once do
+   * not slip through, and given back when it has ended well: over HTTP with a status below 400, elsewhere without an error. A
+   * client that leaves before the answer has failed. Default `'always'`.
+   */
+  countWhen?: CountWhen;
 }
 
 /** Functions of the arguments of a method, for {@link MethodLimitOptions}. */
@@ -38,6 +47,8 @@ export interface MethodLimitOptions<
   cost?: number | Cost;
   /** Whether a call is not to be counted. */
   skipIf?: Skip;
+  /** `'failure'`: a call is charged first, and given back when it ends without an error. Default `'always'`. */
+  countWhen?: CountWhen;
 }
 
 /** One use of `@RateLimit`; what the functions get depends on where it is. */
@@ -46,6 +57,7 @@ export interface LimitUse {
   readonly by: SubjectSource | ((...args: never[]) => unknown) | undefined;
   readonly cost: number | ((...args: never[]) => unknown) | undefined;
   readonly skipIf: ((...args: never[]) => unknown) | undefined;
+  readonly countWhen: CountWhen | undefined;
 }
 
 type Target = object;

@@ -1,9 +1,9 @@
 import { InvalidOptionsError } from '../../core/errors.js';
-import type { Around, CallSite, MethodPattern } from '../../nest/method-decorator/index.js';
+import type { Around, CallSite, DecoratedCall, MethodPattern } from '../../nest/method-decorator/index.js';
 import { RateLimitExceededError } from '../rate-limit.errors.js';
 import { checkCost, checkDistinct, type Charge } from '../charges.js';
 import { RateLimitService } from '../rate-limit.service.js';
-import { checkUse } from './check-use.js';
+import { checkCountWhen, checkUse } from './check-use.js';
 import { planHandler } from './handler-plan.js';
 import { ask, usesOf, type LimitUse } from './limit-use.js';
 import { checkSubject } from './request-subject.js';
@@ -19,7 +19,7 @@ export const methodLimit: MethodPattern<LimitUse> = {
     checkMetadata(use, site, where);
     if (!site.handlesRequests) return limitCalls(use, service, site, where);
     const { constructor } = site.target;
-    planHandler(service.policies, constructor, methodOf(site));
+    planHandler(service, constructor, methodOf(site));
     return (call) => call.proceed();
   },
 };
@@ -29,16 +29,33 @@ function limitCalls(use: LimitUse, service: RateLimitService, site: CallSite, wh
   const by = use.by as (...args: never[]) => unknown;
   const policies = use.policies.map((given) => service.policies.declare(given, site.name, where, site.target));
   checkDistinct(policies, where);
+  checkCountWhen(use, policies, where);
+  const leased = policies.some(({ algorithm }) => algorithm === 'concurrency');
+  const refunds = use.countWhen === 'failure';
   return async (call) => {
-    const { args } = call;
+    const { args, signal } = call;
     if (use.skipIf !== undefined && (await ask(use.skipIf, args)) === true) return call.proceed();
     const given = typeof use.cost === 'function' ? checkCost(await ask(use.cost, args), where) : use.cost;
-    const charges = policies.map((policy): Charge => ({ policy, cost: given ?? policy.cost }));
     const subject = checkSubject(await ask(by, args), where);
-    const result = await service.decide(charges, subject, call.signal);
+    const charges = policies.map((policy): Charge => ({ policy, cost: given ?? policy.cost, subject }));
+    const options = { args, ...(signal === undefined ? undefined : { signal }) };
+    if (leased) return leaseCall(call, await service.hold(charges, options));
+    const result = await service.decide(charges, options);
     if (!result.allowed) throw new RateLimitExceededError(result);
-    return call.proceed();
+    const value = await call.proceed();
+    // Waited for, so that who calls again after a success finds the unit there.
+    if (refunds) await service.refundCharges(charges, result);
+    return value;
   };
+}
+
+async function leaseCall(call: DecoratedCall, { result, lease }: Awaited<ReturnType<RateLimitService['hold']>>) {
+  if (!result.allowed) throw new RateLimitExceededError(result);
+  try {
+    return await call.proceed();
+  } finally {
+    await lease?.release();
+  }
 }
 
 /** A decorator above that replaces the method and copies no metadata would leave a handler without its guard. */

@@ -1,24 +1,32 @@
-import { retryAfterSeconds } from '../rate-limit.errors.js';
 import type { RateLimitHeaders } from '../rate-limit.options.js';
 import type { PolicyResult, RateLimitResult } from '../rate-limit.result.js';
 
 /**
  * The headers that tell a client where it stands. `draft`: `RateLimit-Policy` and `RateLimit` of the IETF draft
  * (draft-ietf-httpapi-ratelimit-headers), one item for each policy; `legacy`: `X-RateLimit-Limit`, `-Remaining` and `-Reset`
- * (in seconds from now) of the tightest policy. None when Redis did not decide, as the numbers would mean nothing.
+ * (in seconds from now) of the tightest policy. None when Redis did not decide, as the numbers would mean nothing, and none
+ * about shadow policies.
+ *
+ * @param leased names of the policies that grant leases: they have no window
  */
 export function limitHeaders(
   kinds: readonly RateLimitHeaders[],
   result: RateLimitResult,
+  leased: ReadonlySet<string>,
 ): [name: string, value: string][] {
   const headers: [string, string][] = [];
-  if (!result.allowed) headers.push(...retryAfterHeader(retryAfterSeconds(result.retryAfterMs)));
-  if (result.source !== 'redis') return headers;
+  const shown = result.policies.filter(({ shadow }) => !shadow);
+  if ((result.source !== 'redis' && result.source !== 'cache') || shown.length === 0) return headers;
   if (kinds.includes('draft')) {
-    const list = (item: (each: PolicyResult) => string): string => result.policies.map(item).join(', ');
+    const list = (item: (each: PolicyResult) => string): string =>
+      shown.map((each) => `${quote(each.policy)};${item(each)}`).join(', ');
+    const quota = ({ policy, window }: PolicyResult): string =>
+      leased.has(policy) ? 'qu="concurrent-requests"' : `w=${seconds(window)}`;
+    const rest = ({ policy, resetAfterMs }: PolicyResult): string =>
+      leased.has(policy) ? '' : `;t=${seconds(resetAfterMs)}`;
     headers.push(
-      ['RateLimit-Policy', list(({ policy, limit, window }) => `${quote(policy)};q=${limit};w=${seconds(window)}`)],
-      ['RateLimit', list((each) => `${quote(each.policy)};r=${each.remaining};t=${seconds(each.resetAfterMs)}`)],
+      ['RateLimit-Policy', list((each) => `q=${each.limit};${quota(each)}`)],
+      ['RateLimit', list((each) => `r=${each.remaining}${rest(each)}`)],
     );
   }
   if (kinds.includes('legacy')) {

@@ -1,23 +1,21 @@
 import { HttpException } from '@nestjs/common';
+import { STATUS_CODES } from 'node:http';
+import type { Problem } from '../../nest/http/problem.filter.js';
 import { RateLimitExceededError, type RateLimitUnavailableError } from '../rate-limit.errors.js';
 
 /** Problem type "quota exceeded", as the IETF draft on rate limit headers registers it. */
 const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 
-/** Body of an answer that a limit gave: problem details (RFC 9457). */
-export interface RateLimitProblem {
-  readonly type: string;
-  readonly title: string;
-  readonly status: 429 | 503;
-  readonly detail: string;
-  /** Whole seconds, as in the `Retry-After` header; absent when waiting does not help. */
-  readonly retryAfter?: number;
+/** Body of an answer that a limit gave. */
+export interface RateLimitProblem extends Problem {
+  readonly status: 429 | 403 | 503;
   /** Names of the policies that had no room. */
   readonly 'violated-policies'?: readonly string[];
 }
 
 /**
- * What the guard of `@RateLimit` throws on a request handler: 429, or 503 when Redis cannot decide and the policy is closed. An
+ * What the guard of `@RateLimit` throws on a handler of HTTP or GraphQL: 429 (403 for who is on a `deny` list with
+ * `denyStatus: 403`), or 503 when Redis cannot decide and the policy is closed. An
  * `HttpException`, so that existing exception filters answer it; `cause` is the `RateLimitExceededError` or
  * `RateLimitUnavailableError`.
  *
@@ -29,10 +27,14 @@ export interface RateLimitProblem {
  */
 export class RateLimitHttpException extends HttpException {
   declare readonly cause: RateLimitExceededError | RateLimitUnavailableError;
+  /** What a GraphQL client finds in `extensions` of the error. */
+  readonly extensions: Readonly<Record<string, unknown>>;
 
   constructor(error: RateLimitExceededError | RateLimitUnavailableError) {
+    const { type: _type, title: _title, detail: _detail, ...facts } = toProblem(error);
     super({ ...toProblem(error) }, error.status, { cause: error });
     this.message = error.message;
+    this.extensions = { code: error.code, ...facts };
   }
 
   /** `ERR_RATE_LIMIT_EXCEEDED` or `ERR_RATE_LIMIT_UNAVAILABLE`. */
@@ -43,10 +45,8 @@ export class RateLimitHttpException extends HttpException {
 
 export function toProblem(error: RateLimitExceededError | RateLimitUnavailableError): RateLimitProblem {
   const { status, message: detail, retryAfter } = error;
+  const type = status === 429 ? QUOTA_EXCEEDED : 'about:blank';
   const wait = retryAfter === undefined ? {} : { retryAfter };
-  if (!(error instanceof RateLimitExceededError)) {
-    return { type: 'about:blank', title: 'Service Unavailable', status, detail, ...wait };
-  }
-  const violated = { 'violated-policies': error.result.violated };
-  return { type: QUOTA_EXCEEDED, title: 'Too Many Requests', status, detail, ...wait, ...violated };
+  const violated = error instanceof RateLimitExceededError ? { 'violated-policies': error.result.violated } : {};
+  return { type, title: STATUS_CODES[status]!, status, detail, ...wait, ...violated };
 }

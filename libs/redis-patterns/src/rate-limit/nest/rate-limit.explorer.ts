@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { MetadataScanner, ModulesContainer } from '@nestjs/core';
 import { InvalidOptionsError } from '../../core/errors.js';
-import { isRequestHandler } from '../../nest/method-decorator/index.js';
+import { isRequestHandler, requestKind } from '../../nest/method-decorator/index.js';
 import { RateLimitService } from '../rate-limit.service.js';
 import { planHandler } from './handler-plan.js';
 import { skipsOf, usesOf } from './limit-use.js';
@@ -30,6 +30,7 @@ export class RateLimitExplorer implements OnModuleInit {
     for (const each of classes) this.#planClass(each);
     // Names that only decorators define are known by now.
     for (const each of classes) this.#checkSkips(each);
+    this.#warnOfMessages(classes);
   }
 
   #classes(): Set<Class> {
@@ -49,7 +50,31 @@ export class RateLimitExplorer implements OnModuleInit {
         'the class handles no requests, so that nothing would be limited; decorate its methods, each with a `by`';
       throw new InvalidOptionsError(`${owner.name} with @RateLimit`, [{ path: '', message }]);
     }
-    for (const { method } of handlers) planHandler(this.service.policies, owner, method);
+    for (const { method } of handlers) planHandler(this.service, owner, method);
+  }
+
+  /** Nobody should believe that what cannot be counted is limited. */
+  #warnOfMessages(classes: readonly Class[]): void {
+    const uncounted = this.service.options.global.filter(
+      (name) => typeof this.service.policies.find(name, 'rateLimit.global').by !== 'function',
+    );
+    const isUncounted = (owner: Class, method: () => unknown): boolean => {
+      const skips = [skipsOf(owner), skipsOf(method)];
+      const limited = usesOf(owner).length > 0 || usesOf(method).length > 0;
+      const left = uncounted.filter((name) => !skips.some((names) => names === 'all' || names?.includes(name)));
+      return requestKind(method) === 'message' && !limited && left.length > 0;
+    };
+    const handlers = classes.flatMap((owner) =>
+      methodsOf(owner)
+        .filter(({ method }) => isUncounted(owner, method))
+        .map(({ name }) => `${owner.name}.${name}`),
+    );
+    if (handlers.length === 0) return;
+    this.service.warnOnce(
+      'global',
+      `rateLimit.global does not limit the messages of ${handlers.join(', ')}: they have no address and no user. Give the ` +
+        `policies 'by' as a function, limit the handlers with @RateLimit, or say that it is meant with @SkipRateLimit().`,
+    );
   }
 
   #checkSkips(owner: Class): void {

@@ -1,21 +1,33 @@
 import { Inject, Injectable, Optional, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { NotBoundError } from '../../core/errors.js';
 import { PATTERNS_RUNTIME, PatternsRuntime } from '../../nest/method-decorator/index.js';
 import { RateLimitExceededError, RateLimitUnavailableError } from '../rate-limit.errors.js';
 import type { RateLimitResult } from '../rate-limit.result.js';
-import { checkCost, type Charge } from '../charges.js';
 import { RateLimitService } from '../rate-limit.service.js';
+import { chargeRequest } from './handler-charges.js';
 import { planHandler, type HandlerPlan, type PlannedCharge } from './handler-plan.js';
-import { ask, usesOf, type LimitUse } from './limit-use.js';
+import { usesOf } from './limit-use.js';
+import { messageException } from './message-exceptions.js';
 import { limitHeaders, retryAfterHeader } from './rate-limit-headers.js';
 import { RateLimitHttpException } from './rate-limit-http.exception.js';
-import { requestOf, requestSubject } from './request-subject.js';
+import { graphqlResponse, identityOf } from './client-request.js';
+import { onResponseEnd } from './response-end.js';
+
+type Headers = readonly (readonly [name: string, value: string])[];
+
+interface GraphQLResponse {
+  readonly headersSent?: boolean;
+  /** Of Node, hence of Express. */
+  setHeader?(name: string, value: string): unknown;
+  /** Of Fastify. */
+  header?(name: string, value: string): unknown;
+}
 
 /**
- * Enforces `@RateLimit` on request handlers. The decorator puts it on the class by itself; registered globally it does the same
- * earlier, and a request is still charged once. A handler with limits of its own decides about all of them at its own guard,
- * so that guards below that one have run.
+ * Enforces limits on request handlers: those of `@RateLimit`, which puts it in place by itself, and the `global` policies of the
+ * module, for which the module registers it. A request is charged once, at one guard: that of the handler if it has limits of
+ * its own, else that of its class, so that guards below that one have run; else the global one.
  */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
@@ -27,38 +39,38 @@ export class RateLimitGuard implements CanActivate {
   ) {}
 
   /**
-   * @throws RateLimitHttpException with 429 above the limit, with 503 when a closed policy cannot be decided (where there is no
-   * HTTP: RateLimitExceededError, RateLimitUnavailableError)
+   * @throws RateLimitHttpException with 429 above the limit, with 503 when a closed policy cannot be decided; for a message of a
+   * gateway or microservice the `WsException` or `RpcException` that says so, elsewhere the plain error
    * @throws RateLimitSubjectError when it cannot be told who is counted
    * @throws NotBoundError where RedisPatternsModule is not imported
    */
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (this.leavesTo(context.getHandler())) return true;
+    if (this.leavesTo(context.getHandler(), context.getClass())) return true;
     const service = this.#service(context);
     const plan = this.#planOf(context, service);
     if (plan.charges.length === 0) return true;
     try {
       await this.#check(plan, context, service);
     } catch (error) {
-      throw this.#asAnswer(error, context);
+      throw await this.#asAnswer(error, context);
     }
     return true;
   }
 
-  /** Whether a guard on the handler itself comes later. @internal */
-  protected leavesTo(handler: object): boolean {
-    return usesOf(handler).length > 0;
+  /** Whether a guard comes later on the class or on the handler itself. @internal */
+  protected leavesTo(handler: object, owner: object): boolean {
+    return usesOf(handler).length > 0 || usesOf(owner).length > 0;
   }
 
   async #check(plan: HandlerPlan, context: ExecutionContext, service: RateLimitService): Promise<void> {
-    // What other guards have charged this request for is not charged again. Other messages have no identity but their arguments.
-    const decisions = service.ledger.of(requestOf(context) ?? context.getArgs());
+    const request = service.ledger.of(identityOf(context));
+    if (plan.refunds && context.getType() !== 'http') request.begin(context.getArgs());
+    const { decisions } = request;
+    // What other guards have charged this request for is not charged again.
     const due = plan.charges.filter(({ policy }) => !decisions.has(policy.name));
     if (due.length > 0) {
-      const decision = decide(plan, due, context, service);
+      const decision = this.#decide(plan, due, context, service);
       for (const { policy } of due) decisions.set(policy.name, decision);
-      const result = await decision;
-      if (result !== undefined) this.#setHeaders(context, limitHeaders(service.options.headers, result));
     }
     for (const { policy } of plan.charges) {
       const result = await decisions.get(policy.name);
@@ -66,17 +78,46 @@ export class RateLimitGuard implements CanActivate {
     }
   }
 
-  #asAnswer(error: unknown, context: ExecutionContext): unknown {
-    if (!(error instanceof RateLimitExceededError || error instanceof RateLimitUnavailableError)) return error;
-    if (error instanceof RateLimitUnavailableError) this.#setHeaders(context, retryAfterHeader(error.retryAfter));
-    return requestOf(context) === undefined ? error : new RateLimitHttpException(error);
+  async #decide(
+    plan: HandlerPlan,
+    due: readonly PlannedCharge[],
+    context: ExecutionContext,
+    service: RateLimitService,
+  ): Promise<RateLimitResult | undefined> {
+    const decided = await chargeRequest(plan, due, context, service);
+    if (decided === undefined) return undefined;
+    const { result, lease, refundable } = decided;
+    // At once: nothing that might fail comes between a lease and its release.
+    if (lease !== null) onResponseEnd(context, () => void lease.release());
+    if (result.allowed && refundable.length > 0) {
+      const refund = (): void => void service.refundCharges(refundable, result);
+      if (context.getType() === 'http') {
+        onResponseEnd(context, (status) => status !== undefined && status < 400 && refund());
+      } else {
+        const names = due.map(({ policy }) => policy.name);
+        service.ledger.of(identityOf(context)).refundOnSuccess(names, refund);
+      }
+    }
+    this.#setHeaders(context, limitHeaders(service.options.headers, result, plan.leased));
+    return result;
   }
 
-  #setHeaders(context: ExecutionContext, headers: readonly (readonly [string, string])[]): void {
-    const adapter = this.adapterHost?.httpAdapter;
-    if (adapter === undefined || adapter === null || context.getType() !== 'http') return;
-    const response = context.switchToHttp().getResponse<unknown>();
-    for (const [name, value] of headers) adapter.setHeader(response, name, value);
+  async #asAnswer(error: unknown, context: ExecutionContext): Promise<unknown> {
+    if (!(error instanceof RateLimitExceededError || error instanceof RateLimitUnavailableError)) return error;
+    this.#setHeaders(context, retryAfterHeader(error.retryAfter));
+    const type = context.getType<string>();
+    if (type === 'http' || type === 'graphql') return new RateLimitHttpException(error);
+    return type === 'ws' || type === 'rpc' ? messageException(error, type) : error;
+  }
+
+  #setHeaders(context: ExecutionContext, headers: Headers): void {
+    const type = context.getType<string>();
+    if (type === 'http') {
+      const response = context.switchToHttp().getResponse<unknown>();
+      for (const [name, value] of headers) this.adapterHost?.httpAdapter?.setHeader(response, name, value);
+    } else if (type === 'graphql') {
+      setHeadersOf(graphqlResponse(context), headers);
+    }
   }
 
   #planOf(context: ExecutionContext, service: RateLimitService): HandlerPlan {
@@ -85,7 +126,7 @@ export class RateLimitGuard implements CanActivate {
     let plans = this.#plans.get(owner);
     if (plans === undefined) this.#plans.set(owner, (plans = new WeakMap()));
     let plan = plans.get(handler);
-    if (plan === undefined) plans.set(handler, (plan = planHandler(service.policies, owner, handler)));
+    if (plan === undefined) plans.set(handler, (plan = planHandler(service, owner, handler)));
     return plan;
   }
 
@@ -98,6 +139,14 @@ export class RateLimitGuard implements CanActivate {
   }
 }
 
+/** The guard that `@RateLimit` puts on a class. */
+@Injectable()
+export class ClassRateLimitGuard extends RateLimitGuard {
+  protected override leavesTo(handler: object): boolean {
+    return usesOf(handler).length > 0;
+  }
+}
+
 /** The guard that `@RateLimit` puts on a handler. */
 @Injectable()
 export class HandlerRateLimitGuard extends RateLimitGuard {
@@ -106,30 +155,27 @@ export class HandlerRateLimitGuard extends RateLimitGuard {
   }
 }
 
-/** Nothing when all of it is skipped. */
-async function decide(
-  plan: HandlerPlan,
-  due: readonly PlannedCharge[],
-  context: ExecutionContext,
-  service: RateLimitService,
-): Promise<RateLimitResult | undefined> {
-  const uses = new Map<LimitUse, { skip: boolean; cost: number | undefined }>();
-  const charges: Charge[] = [];
-  for (const { policy, use } of due) {
-    let answer = uses.get(use);
-    if (answer === undefined) uses.set(use, (answer = await evaluate(use, plan.name, context)));
-    if (!answer.skip) charges.push({ policy, cost: answer.cost ?? policy.cost });
+/**
+ * The guard of the application, if there are policies for every handler. Nobody has to register it: it is made before the
+ * application's handlers are put together.
+ */
+@Injectable()
+export class GlobalRateLimitGuard extends RateLimitGuard {
+  constructor(
+    @Inject(PATTERNS_RUNTIME) runtime: PatternsRuntime,
+    @Optional() @Inject(HttpAdapterHost) adapterHost: HttpAdapterHost | undefined,
+    @Inject(ApplicationConfig) config: ApplicationConfig,
+    @Inject(RateLimitService) service: RateLimitService,
+  ) {
+    super(runtime, adapterHost);
+    // A test may have put anything in its place.
+    if (service instanceof RateLimitService && service.options.global.length > 0) config.addGlobalGuard(this);
   }
-  if (charges.length === 0) return undefined;
-  return service.decide(charges, await requestSubject(plan, context, service));
 }
 
-async function evaluate(
-  { skipIf, cost }: LimitUse,
-  where: string,
-  context: ExecutionContext,
-): Promise<{ skip: boolean; cost: number | undefined }> {
-  if (skipIf !== undefined && (await ask(skipIf, [context])) === true) return { skip: true, cost: undefined };
-  if (typeof cost !== 'function') return { skip: false, cost };
-  return { skip: false, cost: checkCost(await ask(cost, [context]), `${where} with @RateLimit`) };
+/** A GraphQL context may hold a response of any framework, also one that has begun to be sent. */
+function setHeadersOf(response: GraphQLResponse | undefined, headers: Headers): void {
+  const set = response?.setHeader ?? response?.header;
+  if (response?.headersSent === true || typeof set !== 'function') return;
+  for (const [name, value] of headers) set.call(response, name, value);
 }

@@ -1,4 +1,4 @@
-import { UseGuards } from '@nestjs/common';
+import { UseGuards, UseInterceptors } from '@nestjs/common';
 import { decorateMethod, type AsyncMethodDecorator } from '../../nest/method-decorator/index.js';
 import {
   addUse,
@@ -11,7 +11,8 @@ import {
   type SubjectOfCall,
 } from './limit-use.js';
 import { methodLimit } from './method-limit.js';
-import { HandlerRateLimitGuard, RateLimitGuard } from './rate-limit.guard.js';
+import { OutcomeInterceptor } from './outcome.interceptor.js';
+import { ClassRateLimitGuard, HandlerRateLimitGuard } from './rate-limit.guard.js';
 
 /**
  * Limits how often a request handler, all handlers of a controller, or any other asynchronous method is called. Several policies
@@ -19,13 +20,14 @@ import { HandlerRateLimitGuard, RateLimitGuard } from './rate-limit.guard.js';
  *
  * On handlers it is a guard: it runs before pipes and handler, answers 429 with `Retry-After` and sets the `RateLimit` headers.
  * Guards on a class run before those on its methods, and on one method from the bottom to the top: above `@UseGuards(AuthGuard)`
- * it runs after it, and knows the user; limits of the class are then decided at the same place. A request is charged once for
- * each policy. Calls of a handler that are no requests are not counted.
+ * it runs after it, and knows the user; limits of the class and of the application are then decided at the same place. A request
+ * is charged once for each policy. Calls of a handler that are no requests are not counted. Leases of a `'concurrency'` policy
+ * are released when the response ends, over HTTP only.
  *
  * On other methods it wraps the call, needs `by`, a function of the arguments, and rejects with `RateLimitExceededError`.
  *
  * @param policies a name in `rateLimit.policies`, what `definePolicy` made, a policy (named by the place: `Class.method`), or a
- * list of them, which have to count the same subject
+ * list of them; each counts by itself, the user and the address, say
  *
  * @example
  * ```ts
@@ -48,20 +50,21 @@ export function RateLimit<By extends SubjectOfCall, Cost extends CostOfCall = ne
 ): AsyncMethodDecorator<By | Cost | Skip>;
 export function RateLimit(
   policies: RateLimitPolicies,
-  { by, cost, skipIf, ...unknown }: Partial<LimitUse> = {},
+  { by, cost, skipIf, countWhen, ...unknown }: Partial<LimitUse> = {},
 ): ClassDecorator & MethodDecorator {
   const list = Array.isArray(policies)
     ? (policies as LimitUse['policies'])
     : [policies as LimitUse['policies'][number]];
-  const use: LimitUse = Object.freeze({ ...unknown, policies: list, by, cost, skipIf });
+  const use: LimitUse = Object.freeze({ ...unknown, policies: list, by, cost, skipIf, countWhen });
   return (target: object, key?: string | symbol, descriptor?: PropertyDescriptor): void => {
-    if (key === undefined) {
-      UseGuards(RateLimitGuard)(target as () => void);
-      addUse(target, use);
-      return;
+    const onClass = key === undefined;
+    if (!onClass) decorateMethod(methodLimit, use)(target, key, descriptor!);
+    const guard = UseGuards(onClass ? ClassRateLimitGuard : HandlerRateLimitGuard);
+    const enhancers = countWhen === 'failure' ? [guard, UseInterceptors(OutcomeInterceptor)] : [guard];
+    for (const enhance of enhancers as [ClassDecorator & MethodDecorator]) {
+      if (onClass) enhance(target as () => void);
+      else enhance(target, key, descriptor!);
     }
-    decorateMethod(methodLimit, use)(target, key, descriptor!);
-    UseGuards(HandlerRateLimitGuard)(target, key, descriptor!);
-    addUse(descriptor!.value as object, use);
+    addUse(onClass ? target : (descriptor!.value as object), use);
   };
 }

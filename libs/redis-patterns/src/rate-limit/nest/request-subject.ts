@@ -1,35 +1,31 @@
 import type { ExecutionContext } from '@nestjs/common';
+import type { SubjectSource } from '../policy.js';
 import type { RateLimitService } from '../rate-limit.service.js';
 import { RateLimitSubjectError } from '../rate-limit.errors.js';
 import { clientNetwork } from './client-network.js';
-import type { HandlerPlan } from './handler-plan.js';
 
-interface Request {
-  readonly ip?: unknown;
-  readonly user?: unknown;
-}
-
-/** The request of HTTP or GraphQL; others have none that is known here. */
-export function requestOf(context: ExecutionContext): object | undefined {
-  const type = context.getType<string>();
-  if (type === 'http') return context.switchToHttp().getRequest<object>();
-  if (type !== 'graphql') return undefined;
-  const graphql = context.getArgByIndex<{ req?: object } | undefined>(2);
-  return graphql?.req ?? graphql;
+/** Whose request it is. */
+export interface Client {
+  /** Without it, the request is none of HTTP or GraphQL. */
+  readonly request: { readonly user?: unknown } | undefined;
+  readonly address: string | undefined;
 }
 
 /**
  * Who a request is counted for: `ip:…`, `user:…`, or what the function says.
  *
+ * @param name of the handler, for messages
  * @throws RateLimitSubjectError when it cannot be told
  */
 export async function requestSubject(
-  { by, name }: HandlerPlan,
+  by: SubjectSource,
+  name: string,
+  client: Client,
   context: ExecutionContext,
   service: RateLimitService,
 ): Promise<string> {
   if (typeof by === 'function') return checkSubject(await by(context), name);
-  const request = requestOf(context) as Request | undefined;
+  const { request, address } = client;
   if (request === undefined) {
     const message = `'${by}' cannot be told from a ${context.getType<string>()} message; give 'by' as a function`;
     throw new RateLimitSubjectError(name, message);
@@ -42,7 +38,7 @@ export async function requestSubject(
         `user is on the method, write @RateLimit above it.`,
     );
   }
-  return ipSubject(request.ip, service.options.ip.v6Prefix, name);
+  return ipSubject(address, service.options.ip.v6Prefix, name);
 }
 
 /**
@@ -63,11 +59,12 @@ function userSubject(user: object, where: string): string {
   throw new RateLimitSubjectError(where, "the user has no 'id', 'sub' or 'userId'; give 'by' as a function");
 }
 
-function ipSubject(ip: unknown, v6Prefix: number, where: string): string {
-  const network = typeof ip === 'string' ? clientNetwork(ip, v6Prefix) : undefined;
+function ipSubject(address: string | undefined, v6Prefix: number, where: string): string {
+  const network = address === undefined ? undefined : clientNetwork(address, v6Prefix);
   if (network !== undefined) return `ip:${network}`;
   throw new RateLimitSubjectError(
     where,
-    "the request has no usable 'ip' (a Unix socket, or a proxy that writes something else); check 'trust proxy', or give 'by' as a function",
+    "the request has no usable 'ip' (a Unix socket, or a proxy that writes something else); check 'trust proxy' and ip.trust, " +
+      "or give 'by' as a function",
   );
 }

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { InvalidOptionsError, parseOptions } from '../../core/index.js';
+import { hashArguments, type Key } from '../../keys/index.js';
+import type { Around, CallSite, PatternsRuntime } from '../../nest/method-decorator/index.js';
+import { idempotencyCallSchema, mergeIdempotencyCall, type IdempotencyCallOptions } from '../idempotency.options.js';
+import { IdempotencyService } from '../idempotency.service.js';
+import { valueTask } from '../task.js';
+
+export type KeyOfCall = (...args: never[]) => Key;
+export type FingerprintOfCall = (...args: never[]) => unknown;
+type OfCall = (...args: unknown[]) => unknown;
+
+/** Options of `@Idempotent` on a method that handles no requests. */
+export interface IdempotentMethodOptions<
+  KeyFn extends KeyOfCall = KeyOfCall,
+  PrintFn extends FingerprintOfCall = FingerprintOfCall,
+> extends IdempotencyCallOptions {
+  /** Names the work that is done once, by the arguments of the call. */
+  key: KeyFn;
+  /** What a repeated call must have in common with the first, by the arguments of the call. Default: all arguments. */
+  fingerprint?: PrintFn;
+}
+
+const isFunction = (value: unknown): value is OfCall => typeof value === 'function';
+const KEY_REMEDY =
+  "must be a function of the arguments, as this method answers no HTTP requests: such as (id: string) => ['payment', id]";
+
+const schema = idempotencyCallSchema.extend({
+  key: z.custom<OfCall>(isFunction, KEY_REMEDY),
+  fingerprint: z.custom<OfCall>(isFunction, 'must be a function of the arguments').optional(),
+});
+
+/** `@Idempotent` around the calls of a method. */
+export function runMethod(raw: unknown, runtime: PatternsRuntime, site: CallSite): Around {
+  const where = `@Idempotent on ${site.name}`;
+  const { key, fingerprint, ...given } = parseOptions(schema, raw, where);
+  const service = runtime.engine(IdempotencyService);
+  const resolved = mergeIdempotencyCall(given, service.options);
+  return (call) => {
+    const { args } = call;
+    const payload = fingerprint === undefined ? args : [fingerprint(...args)];
+    // With the name, so that two methods whose keys are alike by mistake are an error, and never each other's results.
+    const print = hashArguments([site.name, ...payload]);
+    const options = call.signal === undefined ? resolved : { ...resolved, signal: call.signal };
+    return service.perform(
+      checkKey(key(...args), where),
+      print,
+      options,
+      valueTask(() => call.proceed()),
+    );
+  };
+}
+
+/** A key that is empty by mistake would be the same work for everything. */
+function checkKey(key: unknown, where: string): Key {
+  if ((typeof key === 'string' && key !== '') || (Array.isArray(key) && key.length > 0)) return key as Key;
+  const message = `gave ${key === '' ? "''" : String(key)} for this call; it must give a non-empty text or array`;
+  throw new InvalidOptionsError(where, [{ path: 'key', message }]);
+}

@@ -1,0 +1,173 @@
+import { RedisUnavailableError, type EngineContext } from '../connection/index.js';
+import { RateLimitUnavailableError } from '../rate-limit/index.js';
+import { runScript } from '../scripting/index.js';
+import { checkedHit } from './checked-hit.js';
+import { hitScript } from './scripts.generated.js';
+import type { LocalStorage, ThrottlerHit, ThrottlerRecord, ThrottlerStoreOptions } from './throttler.types.js';
+
+const FIELDS = 4;
+
+/** A hit, and where it is counted. */
+interface PlacedHit extends ThrottlerHit {
+  readonly redisKey: string;
+}
+
+/** What became of a hit. `at` is by which it can be taken back; none when Redis did not count it. */
+interface Outcome {
+  readonly record: ThrottlerRecord;
+  readonly at?: number;
+}
+
+/**
+ * The counts of `@nestjs/throttler` in Redis, shared by all processes: its `ThrottlerStorage`. A limit is exact: at most `limit` hits in
+ * any time of `ttl`, by the clock of the server. Refused hits are not counted, and a block that is over begins the count anew. One round
+ * trip for a hit, decided within `rateLimit.deadline` (100 ms); without Redis `rateLimit.onStoreError` decides.
+ *
+ * Given by `RedisThrottlerModule`.
+ *
+ * @example
+ * ```ts
+ * ThrottlerModule.forRootAsync({
+ *   imports: [RedisThrottlerModule],
+ *   inject: [RedisThrottlerStorage],
+ *   useFactory: (storage: RedisThrottlerStorage) => ({ throttlers: [{ ttl: 60_000, limit: 10 }], storage }),
+ * })
+ * ```
+ */
+export class RedisThrottlerStorage {
+  #storeFails = false;
+
+  /** Called by `RedisThrottlerModule`, which knows the connection. */
+  constructor(
+    private readonly context: EngineContext,
+    private readonly options: ThrottlerStoreOptions,
+    private readonly local: LocalStorage,
+  ) {}
+
+  /**
+   * Counts one hit; what the guard of `@nestjs/throttler` calls.
+   *
+   * @throws InvalidOptionsError for a limit or time that cannot work
+   * @throws RateLimitUnavailableError (503) when Redis cannot decide and `onStoreError` is `'closed'`
+   * @throws RedisCommandError when Redis calls the script wrong (missing rights, for example)
+   */
+  async increment(
+    key: string,
+    ttl: number,
+    limit: number,
+    blockDuration: number,
+    throttlerName: string,
+  ): Promise<ThrottlerRecord> {
+    const [record] = await this.incrementAll([{ key, ttl, limit, blockDuration, throttlerName }]);
+    return record!;
+  }
+
+  /**
+   * Counts a hit for each of several limits, or for none of them if one has no room. Limits of one `key` are one script; different keys
+   * are asked at the same time, and what was counted is taken back when another one refuses.
+   *
+   * @returns a record for each hit, in their order
+   * @throws as {@link increment}
+   */
+  async incrementAll(hits: readonly ThrottlerHit[]): Promise<ThrottlerRecord[]> {
+    const outcomes = new Map<PlacedHit, Outcome>();
+    const groups = new Map<string, PlacedHit[]>();
+    const placed = hits.map((hit) => this.#place(checkedHit(hit)));
+    for (const hit of placed) {
+      if (hit.limit === Infinity) outcomes.set(hit, { record: admitted() });
+      else groups.set(hit.key, [...(groups.get(hit.key) ?? []), hit]);
+    }
+    await Promise.all([...groups.values()].map((group) => this.#count(group, outcomes)));
+    if (groups.size > 1) await this.#takeBackIfRefused([...groups.values()], outcomes);
+    return placed.map((hit) => outcomes.get(hit)!.record);
+  }
+
+  /** Ends what counts in memory. Called by Nest. */
+  onApplicationShutdown(): void {
+    this.local.onApplicationShutdown?.();
+  }
+
+  /** The key is the tag, so that limits of one key share a slot. `~` is in no name of a policy, whose keys are beside these. */
+  #place(hit: ThrottlerHit): PlacedHit {
+    const redisKey = this.context.keys.tagged('ratelimit', `throttler~${hit.throttlerName}`, hit.key);
+    return { ...hit, redisKey };
+  }
+
+  async #count(group: readonly PlacedHit[], outcomes: Map<PlacedHit, Outcome>): Promise<void> {
+    const keys = group.map(({ redisKey }) => redisKey);
+    const args = group.flatMap(({ limit, ttl, blockDuration }) => [limit, ttl, blockDuration]);
+    try {
+      const reply = await runScript(this.context.connection, hitScript, keys, args, {
+        deadline: this.options.deadline,
+      });
+      this.#storeFails = false;
+      group.forEach((hit, index) => outcomes.set(hit, fromReply(reply.slice(index * FIELDS))));
+    } catch (error) {
+      if (!(error instanceof RedisUnavailableError)) throw error;
+      for (const hit of group) outcomes.set(hit, { record: await this.#withoutStore(hit, error) });
+    }
+  }
+
+  async #takeBackIfRefused(groups: readonly PlacedHit[][], outcomes: Map<PlacedHit, Outcome>): Promise<void> {
+    const refused = (hit: PlacedHit): boolean => outcomes.get(hit)!.record.isBlocked;
+    if (!groups.some((group) => group.some(refused))) return;
+    const counted = groups.filter((group) => !group.some(refused) && outcomes.get(group[0]!)!.at !== undefined);
+    await Promise.all(counted.map((group) => this.#takeBack(group, outcomes)));
+  }
+
+  async #takeBack(group: readonly PlacedHit[], outcomes: Map<PlacedHit, Outcome>): Promise<void> {
+    for (const hit of group) outcomes.get(hit)!.record.totalHits--;
+    try {
+      await this.context.connection.run({
+        name: 'throttler.take-back',
+        effect: 'once',
+        key: group[0]!.redisKey,
+        deadline: this.options.deadline,
+        send: (client) => Promise.all(group.map((hit) => client.lrem(hit.redisKey, -1, outcomes.get(hit)!.at!))),
+      });
+    } catch (error) {
+      // One hit too many is counted until its ttl is over; the call is refused all the same.
+      if (!(error instanceof RedisUnavailableError)) throw error;
+    }
+  }
+
+  async #withoutStore(
+    { key, ttl, limit, blockDuration, throttlerName }: ThrottlerHit,
+    cause: Error,
+  ): Promise<ThrottlerRecord> {
+    this.#warn();
+    const { onStoreError, localShare } = this.options;
+    if (onStoreError === 'closed') throw new RateLimitUnavailableError(throttlerName, cause);
+    if (onStoreError === 'open') return admitted();
+    // A share below one hit would refuse everybody. The storage in memory keeps one block for a key, whatever the name.
+    const share = limit === 0 ? 0 : Math.max(1, Math.floor(limit * localShare));
+    return this.local.increment(`${throttlerName}:${key}`, ttl, share, blockDuration, throttlerName);
+  }
+
+  /** Once for each time that Redis is away: what each call could tell is in the telemetry of the connection. */
+  #warn(): void {
+    if (this.#storeFails) return;
+    this.#storeFails = true;
+    this.context.telemetry.emit('warning', {
+      pattern: 'Throttler',
+      code: 'ERR_RATE_LIMIT_UNAVAILABLE',
+      message: `Redis does not count hits within ${this.options.deadline} ms; until it does, 'rateLimit.onStoreError' decides.`,
+    });
+  }
+}
+
+function admitted(): ThrottlerRecord {
+  return { totalHits: 0, timeToExpire: 0, isBlocked: false, timeToBlockExpire: 0 };
+}
+
+function fromReply([refused, totalHits, rest, at]: readonly number[]): Outcome {
+  const isBlocked = refused === 1;
+  const seconds = Math.max(1, Math.ceil(rest! / 1000));
+  const record = {
+    totalHits: totalHits!,
+    timeToExpire: seconds,
+    isBlocked,
+    timeToBlockExpire: isBlocked ? seconds : 0,
+  };
+  return { record, at: at! };
+}

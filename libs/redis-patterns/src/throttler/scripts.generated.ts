@@ -1,0 +1,76 @@
+// Generated from lua/*.lua by `npm run lua`; do not edit.
+import type { Script } from '../scripting/index.js';
+
+/**
+ * Counts a hit for each of several limits, or for none of them when one has no room. A refused hit is not counted, and
+ * begins the block of each limit that is full.
+ *
+ * - `KEYS[1...]` hitKeys: one for each limit, all of one slot: the times of its hits in µs, or one item 'b<hits>' while it blocks
+ * - `ARGV[1...]` limits: three for each key: limit, ttl in ms, block in ms (0: until the oldest hit is over)
+ * - returns for each limit: 0 | 1 (refused), hits, ms until the oldest hit is over or the block ends, time of the hit in µs
+ */
+export const hitScript: Script<[...hitKeys: string[]], [...limits: number[]], number[]> = {
+  name: 'throttler.hit',
+  sha: '8879f845d15104fc0793a339617559cb5952e5f9',
+  effect: 'once',
+  lua: [
+    "local time = redis.call('TIME')",
+    "local us = time[1] * 1000000 + time[2]",
+    "local refused, full, reply = false, {}, {}",
+    "for i = 1, #KEYS do",
+    "  local k, L, W = KEYS[i], tonumber(ARGV[i * 3 - 2]), tonumber(ARGV[i * 3 - 1]) * 1000",
+    "  local len, at, no, hits, rest = redis.call('LLEN', k), us, 0, 0, 0",
+    "  local first = len > 0 and redis.call('LINDEX', k, 0)",
+    "  if first and string.sub(first, 1, 1) == 'b' then",
+    "    rest = redis.call('PTTL', k)",
+    "    if rest > 0 then",
+    "      no, hits = 1, tonumber(string.sub(first, 2))",
+    "    else",
+    "      redis.call('DEL', k)",
+    "      len = 0",
+    "    end",
+    "  end",
+    "  if no == 0 then",
+    "    if len > 0 then",
+    "      local last = tonumber(redis.call('LINDEX', k, -1))",
+    "      if last > us + W then",
+    "        redis.call('DEL', k)",
+    "        len = 0",
+    "      else",
+    "        at = math.max(us, last)",
+    "      end",
+    "    end",
+    "    local lo, hi, mid = 0, len, 0",
+    "    while lo < hi do",
+    "      if tonumber(redis.call('LINDEX', k, mid)) + W <= us then lo = mid + 1 else hi = mid end",
+    "      mid = math.floor((lo + hi) / 2)",
+    "    end",
+    "    if lo > 0 then",
+    "      redis.call('LTRIM', k, lo, -1)",
+    "      len = len - lo",
+    "    end",
+    "    hits = len",
+    "    local ending = len > 0 and redis.call('LINDEX', k, math.max(0, len - L)) or at",
+    "    if len + 1 > L then no, hits, full[i] = 1, len + 1, true end",
+    "    rest = math.ceil((tonumber(ending) + W - us) / 1000)",
+    "  end",
+    "  if no == 1 then refused = true end",
+    "  local r = i * 4 - 3",
+    "  reply[r], reply[r + 1], reply[r + 2], reply[r + 3] = no, hits, rest, at",
+    "end",
+    "for i = 1, #KEYS do",
+    "  local k, r, block = KEYS[i], i * 4 - 3, tonumber(ARGV[i * 3])",
+    "  if not refused then",
+    "    redis.call('RPUSH', k, string.format('%.0f', reply[r + 3]))",
+    "    redis.call('PEXPIRE', k, ARGV[i * 3 - 1])",
+    "    reply[r + 1] = reply[r + 1] + 1",
+    "  elseif full[i] and block > 0 then",
+    "    redis.call('RPUSH', k, 'b' .. reply[r + 1])",
+    "    redis.call('LTRIM', k, -1, -1)",
+    "    redis.call('PEXPIRE', k, block)",
+    "    reply[r + 2] = block",
+    "  end",
+    "end",
+    "return reply",
+  ].join('\n'),
+};
