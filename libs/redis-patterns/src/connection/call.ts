@@ -1,4 +1,5 @@
 import { onAbort } from '../core/abort.js';
+import type { Expiring, Lane } from '../core/deadlines.js';
 import { classify, safeCause, type Failure } from './classify.js';
 import {
   RedisCommandError,
@@ -29,9 +30,11 @@ const UNSENT = {
  * One operation on its way through the gate, from the call to the moment that its promise settles, and on to the late
  * reply if there is one. It is on every hot path: no closure, timer or listener more than it needs.
  */
-export class Call<T> implements WaitingCall {
+export class Call<T> implements WaitingCall, Expiring {
   private stage: Stage = 'idle';
-  private readonly startedAt = performance.now();
+  readonly startedAt = performance.now();
+  private lane: Lane | undefined;
+  /** After the deadline. */
   private timer: NodeJS.Timeout | undefined;
   private retryTimer: NodeJS.Timeout | undefined;
   private cancelReady: (() => void) | undefined;
@@ -61,7 +64,7 @@ export class Call<T> implements WaitingCall {
       this.stopListening = onAbort(signal, (reason) => this.giveUp('ERR_REDIS_ABORTED', 'the caller aborted', reason));
       if (signal.aborted) return;
     }
-    this.timer = setTimeout(onDeadline, this.deadline, this);
+    this.lane = gate.deadlines.add(this, this.deadline);
     this.attempt();
   }
 
@@ -232,14 +235,11 @@ export class Call<T> implements WaitingCall {
   private settle(): void {
     if (this.stage === 'waiting') this.gate.waiting.delete(this);
     this.stage = 'settled';
-    clearTimeout(this.timer);
-    clearTimeout(this.retryTimer);
+    this.lane?.delete(this);
+    // What is rarely there is looked at first: this is on the path of every call.
+    if (this.timer !== undefined) clearTimeout(this.timer);
+    if (this.retryTimer !== undefined) clearTimeout(this.retryTimer);
     this.cancelReady?.();
     this.stopListening?.();
   }
-}
-
-/** A function of its own, so that no call carries a closure for a moment that rarely comes. */
-function onDeadline(call: { expire(): void }): void {
-  call.expire();
 }

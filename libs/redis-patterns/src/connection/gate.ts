@@ -1,3 +1,4 @@
+import { Deadlines } from '../core/deadlines.js';
 import { Call } from './call.js';
 import type { ClientHandle } from './client-handle.js';
 import type { RedisCommandError, RedisUnavailableError } from './connection.errors.js';
@@ -28,6 +29,7 @@ export class Gate {
   inFlight = 0;
   /** Calls that wait for a connection, or for a repetition. */
   readonly waiting = new Set<WaitingCall>();
+  readonly deadlines = new Deadlines({ keepAlive: true });
   closed = false;
   /** Until the boot is over every call waits for the connection, inside its deadline, as if it had asked to. */
   booting = true;

@@ -19,14 +19,14 @@ export interface Operation<T> {
   /** Sends the command, pipeline or script. Called again for a repetition. */
   send(client: RedisClient): Promise<T>;
   /** One of its keys: in a Cluster it tells which node must be ready. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** Milliseconds until the call rejects. Default: the connection's `commandTimeout`. */
-  readonly deadline?: number;
-  readonly signal?: AbortSignal;
+  readonly deadline?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Wait, within the deadline, for a connection that is not ready. Default false: `not-sent` at once. */
-  readonly wait?: boolean;
+  readonly wait?: boolean | undefined;
   /** Called with a success that came after the call had been given up: the place to undo it. */
-  readonly onLate?: (reply: T) => void;
+  readonly onLate?: ((reply: T) => void) | undefined;
 }
 
 /** A socket of its own, for commands that block it. */

@@ -28,6 +28,18 @@ describe('escapePart', () => {
     expect(new Set([42, '42', 42n].map((part) => escapePart(part)))).toEqual(new Set(['42']));
   });
 
+  it('writes whatever has a text like that text, and so differently from all with another one', () => {
+    const valued = fc.oneof(fc.double({ noNaN: true }), fc.integer(), fc.bigInt(), fc.boolean());
+    fc.assert(
+      fc.property(valued, valued, fc.date({ noInvalidDate: true }), (a, b, date) => {
+        expect(escapePart(a)).toBe(escapePart(String(a)));
+        expect(escapePart(a) === escapePart(b)).toBe(String(a) === String(b));
+        expect(escapePart(date)).toBe(escapePart(date.toISOString()));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   it('shortens what is longer than 128 bytes to a hash that depends on all of it', () => {
     const short = escapePart('x'.repeat(128));
     const [long, other] = [escapePart('x'.repeat(129)), escapePart(`${'x'.repeat(129)}y`)];

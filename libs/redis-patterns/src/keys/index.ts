@@ -3,4 +3,4 @@ export { escapePart, type KeyPart } from './escape.js';
 export { escapeGlob } from './glob.js';
 export { KeyBuilder, type Key } from './key-builder.js';
 export { InvalidKeyError } from './keys.errors.js';
-export { slotOf } from './slot.js';
+export { inOneSlot, slotOf } from './slot.js';

@@ -29,6 +29,11 @@ export function slotOf(key: string): number {
   return crc % SLOT_COUNT;
 }
 
+/** Whether two keys are in one slot, at the cost of a comparison for keys that were made to be. */
+export function inOneSlot(key: string, other: string): boolean {
+  return hashedText(key) === hashedText(other) || slotOf(key) === slotOf(other);
+}
+
 function hashedText(key: string): string {
   const open = key.indexOf('{');
   if (open === -1) return key;

@@ -1,5 +1,5 @@
 import type { Operation, RedisClient, RedisConnection } from '../connection/index.js';
-import { slotOf } from '../keys/index.js';
+import { inOneSlot } from '../keys/index.js';
 import type { Script } from './script.js';
 
 /** What a call of a script may say beside its keys and arguments; as in {@link Operation}. */
@@ -21,11 +21,15 @@ export function runScript<Keys extends readonly string[], Args extends readonly 
   options?: ScriptCallOptions<Reply>,
 ): Promise<Reply> {
   assertOneSlot(script.name, keys);
+  // Written out, not spread: copies of objects are a good part of what a call costs.
   return connection.run<Reply>({
     name: script.name,
-    effect: script.effect,
+    effect: options?.effect ?? script.effect,
     key: keys[0]!,
-    ...options,
+    deadline: options?.deadline,
+    signal: options?.signal,
+    wait: options?.wait,
+    onLate: options?.onLate,
     send: (client) => sendScript(client, script, keys, args),
   });
 }
@@ -49,8 +53,7 @@ function assertOneSlot(name: string, keys: readonly string[]): void {
     if (keys.length === 0) throw new RangeError(`Script ${name} has no key: a Cluster could not route it`);
     return;
   }
-  const slot = slotOf(keys[0]!);
   for (let i = 1; i < keys.length; i++) {
-    if (slotOf(keys[i]!) !== slot) throw new RangeError(`The keys of script ${name} are in different hash slots`);
+    if (!inOneSlot(keys[i]!, keys[0]!)) throw new RangeError(`The keys of script ${name} are in different hash slots`);
   }
 }

@@ -1,0 +1,93 @@
+/** Longest delay that `setTimeout` knows; it fires a longer one at once. */
+const LONGEST = 2 ** 31 - 1;
+
+/** Something that something happens to after a time, unless it is over before. */
+export interface Expiring {
+  /** As `performance.now()` counts. */
+  readonly startedAt: number;
+  expire(): void;
+}
+
+/**
+ * Deadlines of things of which many are under way. Nearly all of them last equally long, so those of one length stand in the
+ * order in which they began, and need one timer, for the first of them: a timer for each costs more than the rest of a call.
+ *
+ * @example
+ * ```ts
+ * const lane = deadlines.add(call, 500); // call.expire() comes 500 ms after call.startedAt
+ * lane.delete(call);
+ * ```
+ */
+export class Deadlines {
+  readonly #lanes = new Map<number, Lane>();
+
+  /** @param options `keepAlive`: whether the process waits for them; by default it does not */
+  constructor(private readonly options: { readonly keepAlive?: boolean } = {}) {}
+
+  /** @param ms milliseconds from its start */
+  add(one: Expiring, ms: number): Lane {
+    const whole = Math.ceil(ms);
+    let lane = this.#lanes.get(whole);
+    if (lane === undefined) {
+      lane = new Lane(whole, this.options.keepAlive === true, () => this.#lanes.delete(whole));
+      this.#lanes.set(whole, lane);
+    }
+    lane.add(one);
+    return lane;
+  }
+}
+
+/** Things whose deadline comes equally long after their start. */
+export class Lane {
+  /** In the order in which they began. */
+  readonly #members = new Set<Expiring>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly ms: number,
+    private readonly keepAlive: boolean,
+    private readonly onUnused: () => void,
+  ) {}
+
+  /** @internal */
+  add(one: Expiring): void {
+    this.#members.add(one);
+    if (this.#members.size > 1) return;
+    if (this.#timer === undefined) this.#arm(this.ms);
+    else if (this.keepAlive) this.#timer.ref();
+  }
+
+  /** It is over: nothing happens to it any more. */
+  delete(one: Expiring): void {
+    // The timer stays: the next one is likely to come before it fires.
+    if (this.#members.delete(one) && this.#members.size === 0 && this.keepAlive) this.#timer?.unref();
+  }
+
+  #arm(ms: number): void {
+    this.#timer = setTimeout(fire, Math.min(ms, LONGEST), this);
+    if (!this.keepAlive) this.#timer.unref();
+  }
+
+  /** @internal */
+  fire(): void {
+    this.#timer = undefined;
+    const now = performance.now();
+    for (const one of this.#members) {
+      const left = one.startedAt + this.ms - now;
+      // A timer may fire a millisecond before its time.
+      if (left > 1) {
+        // What has expired just now may have begun something that armed it already.
+        if (this.#timer === undefined) this.#arm(left);
+        return;
+      }
+      this.#members.delete(one);
+      one.expire();
+    }
+    this.onUnused();
+  }
+}
+
+/** A function of its own, so that arming makes no closure. */
+function fire(lane: Lane): void {
+  lane.fire();
+}
