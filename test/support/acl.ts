@@ -43,7 +43,11 @@ export function aclRules(groups: readonly string[], namespace: string): string[]
 
 /** What a pattern needs for a part of it that has to be chosen. */
 export const ACL_EXTRAS: Partial<Record<AclPattern, readonly string[]>> = {
-  cache: ['cache, with l1', 'cache, with clear() or deletePattern(): SCAN shows the names of all keys'],
+  cache: [
+    'cache, with l1',
+    'cache, with clear() or deletePattern(): SCAN shows the names of all keys',
+    'cache, with tagIndex',
+  ],
 };
 
 /** The groups that apply to an application which uses all of these patterns. */

@@ -12,6 +12,43 @@ const products = defineCache<[id: number], Product>({ resource: 'product', key: 
 const prices = defineCache({ resource: 'price', key: (id: number, currency: string) => [id, currency] });
 const byName = { key: (name: string) => ['by-name', name] as const, ttl: '1m' } as const;
 
+/** Functions of a region take the arguments of its key, or fewer. */
+export const acceptedRegions = [
+  defineCache<[id: number], Product>({ resource: 'r', key: (id) => id, tags: (id: number) => [`product:${id}`] }),
+  defineCache<[id: number], Product>({ resource: 'r', key: (id) => id, tags: () => ['products'] }),
+  defineCache<[id: number], Product>({ resource: 'r', key: (id) => id, tags: ['products'] as const }),
+  defineCache<[id: number], Product>({
+    resource: 'r',
+    key: (id) => id,
+    resultTags: (product, id) => [`${product.id} ${id}`],
+  }),
+  defineCache<[id: number], Product>({
+    resource: 'r',
+    key: (id) => id,
+    cacheErrors: (error) => (error ? '1m' : undefined),
+  }),
+  defineCache<[id: number], Product>({ resource: 'r', key: (id) => id, cacheErrors: () => undefined }),
+];
+
+export const refusedRegions = [
+  // @ts-expect-error the key takes a number
+  defineCache<[id: number], Product>({ resource: 'r', key: (id) => id, tags: (id: string) => [id] }),
+  // @ts-expect-error the key takes one argument
+  defineCache<[id: number], Product>({ resource: 'r', key: (id) => id, tags: (id: number, more: string) => [more] }),
+  // @ts-expect-error a text is no list of texts
+  defineCache<[id: number], Product>({ resource: 'r', key: (id) => id, tags: (id) => `product:${id}` }),
+  // @ts-expect-error tags are texts
+  defineCache<[id: number], Product>({ resource: 'r', key: (id) => id, tags: (id) => [id] }),
+  // @ts-expect-error tags are known before the load, so that there is no promise
+  defineCache<[id: number], Product>({ resource: 'r', key: (id) => id, tags: async () => ['products'] }),
+  // @ts-expect-error the value comes first
+  defineCache<[id: number], Product>({ resource: 'r', key: (id) => id, resultTags: (id: number) => [`${id}`] }),
+  // @ts-expect-error an error is remembered for a time, not for ever
+  defineCache<[id: number], Product>({ resource: 'r', key: (id) => id, cacheErrors: () => true }),
+  // @ts-expect-error what a factory throws can be anything
+  defineCache<[id: number], Product>({ resource: 'r', key: (id) => id, cacheErrors: (e: Error) => e.message.length }),
+];
+
 export class Accepted {
   @Cacheable()
   async plain(_id: number): Promise<number> {
@@ -36,6 +73,16 @@ export class Accepted {
   @Cacheable({ ttl: '1m', when: (id: number, _locale: string) => id > 0 })
   observable(_id: number, _locale: string): Observable<number> {
     throw new Error('never run');
+  }
+
+  @Cacheable({ tags: (id: number) => [`x:${id}`], resultTags: (result: number, id: number) => [`${result + id}`] })
+  async tagged(_id: number, _locale: string): Promise<number> {
+    return 1;
+  }
+
+  @Cacheable({ tags: ['x'], cacheErrors: (error) => (error instanceof TypeError ? 500 : undefined) })
+  async rememberingErrors(): Promise<number> {
+    return 1;
   }
 
   @Cacheable(byName)
@@ -103,6 +150,24 @@ export class Refused {
     return 1;
   }
 
+  // @ts-expect-error the tags take a number
+  @Cacheable({ tags: (id: number) => [`x:${id}`] })
+  async otherTags(_id: string): Promise<number> {
+    return 1;
+  }
+
+  // @ts-expect-error the tags take one parameter more than the method
+  @Cacheable({ tags: (id: number, locale: string) => [id + locale] })
+  async moreTags(_id: number): Promise<number> {
+    return 1;
+  }
+
+  // @ts-expect-error `resultTags` take the result first
+  @Cacheable({ resultTags: (id: string) => [id] })
+  async otherResultTags(_id: string): Promise<number> {
+    return 1;
+  }
+
   // @ts-expect-error an unknown option
   @Cacheable({ tll: '1m' })
   async misspelt(): Promise<number> {
@@ -142,6 +207,10 @@ export class Refused {
   // @ts-expect-error the region's key takes a number
   @CacheEvict(products)
   async evictOther(_id: string): Promise<void> {}
+
+  // @ts-expect-error the tags take a text
+  @CacheEvict({ tags: (name: string) => [name] })
+  async evictOtherTags(_id: number): Promise<void> {}
 
   // @ts-expect-error the mapping does not fit the parameters
   @CacheEvict(products, { key: (change: { id: number }) => [change.id] })

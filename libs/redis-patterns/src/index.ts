@@ -25,6 +25,7 @@ export {
 } from './connection/index.js';
 export { CodecError, type ByteSize, type Class, type Codec, type CompressOptions } from './codec/index.js';
 export {
+  CachedLoadError,
   CacheInvalidationError,
   CacheLoadTimeoutError,
   CacheService,
@@ -39,6 +40,7 @@ export {
   type CacheFactory,
   type CacheL1Options,
   type CacheLoadContext,
+  type CacheLoadFailure,
   type CacheLoadOptions,
   type CacheOptions,
   type CacheRegion,

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import {
   BadRequestException,
   Controller,
@@ -22,6 +23,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { CacheResponse } from '../../../libs/redis-patterns/src/cache/nest/index.js';
+import { telemetryChannel } from '../../../libs/redis-patterns/src/telemetry/index.js';
 import { describeOn } from '../../support/topologies.js';
 import { Envelope, Journal, openResponseApp, requestIn, type ResponseApp, type TestRequest } from './response-app.js';
 
@@ -170,14 +172,19 @@ describeOn('standalone', 'what a cached response depends on', (topology) => {
 
     it('must be declared when the handler names it in Vary', async () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => {});
+      const events: unknown[] = [];
+      const listen = (event: unknown): unknown => events.push(event);
+      subscribe(telemetryChannel('warning'), listen);
       try {
         expect(await states('/inputs/vary/X-Known', [{}, {}, { 'x-known': '1' }])).toEqual(['MISS', 'HIT', 'MISS']);
         expect(await states('/inputs/vary/X-Unknown', [{}, {}])).toEqual(['MISS', 'MISS']);
         expect(await states('/inputs/vary/X-Unknown,x-known', [{}, {}])).toEqual(['MISS', 'MISS']);
         const said = warn.mock.calls.map(([message]) => String(message)).filter((text) => text.includes('.vary'));
         expect(said).toEqual([expect.stringMatching(/depend on x-unknown; add headers: \['x-unknown'\]/)]);
+        expect(events).toEqual([expect.objectContaining({ code: 'ERR_CACHE_RESPONSE_VARY', message: said[0] })]);
         expect(await states('/inputs/encoded', [{}, {}])).toEqual(['MISS', 'MISS']);
       } finally {
+        unsubscribe(telemetryChannel('warning'), listen);
         warn.mockRestore();
       }
       expect(await states('/inputs/vary/Accept-Encoding', [{}, {}])).toEqual(['MISS', 'HIT']);

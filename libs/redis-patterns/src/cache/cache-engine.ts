@@ -17,6 +17,7 @@ import { Loader } from './loader.js';
 import { Lookup } from './lookup.js';
 import { RecoveryQueue } from './recovery-queue.js';
 import { Sweeper } from './sweeper.js';
+import { TagIndex } from './tag-index.js';
 import { NO_TAGS } from './tags.js';
 
 /** Milliseconds that running loads have when the application closes. */
@@ -31,10 +32,12 @@ export class CacheEngine {
   readonly #flights = new Flights();
   readonly #recovery: RecoveryQueue;
   readonly #l1: L1 | undefined;
+  readonly #index: TagIndex | undefined;
   readonly #lookup: Lookup;
   readonly #counters = newCounters();
   readonly #plain: CachePolicy;
   readonly #entryPrefix: string;
+  readonly #operationTimeout: number;
 
   constructor(context: EngineContext, options: ResolvedCacheOptions) {
     const { telemetry, connection, keys } = context;
@@ -46,8 +49,10 @@ export class CacheEngine {
     const [flights, counters] = [this.#flights, this.#counters];
     this.telemetry = telemetry;
     this.#entryPrefix = keys.prefix('cache');
+    this.#operationTimeout = operationTimeout;
     this.#plain = CachePolicy.forLoad(undefined, options, 'CacheService');
-    const store = new EntryStore(context, options.schemaVersion, options, options.compression);
+    this.#index = options.tagIndex ? new TagIndex(context) : undefined;
+    const store = new EntryStore(context, options.schemaVersion, options, options.compression, this.#index);
     const encoder = new Encoder(options, telemetry);
     const sweeper = new Sweeper(context);
     const recovery = new RecoveryQueue(
@@ -169,6 +174,15 @@ export class CacheEngine {
     return found.state === 'hit' && found.freshMs! > 0 ? found.freshMs : undefined;
   }
 
+  /** @throws InvalidOptionsError without `tagIndex` */
+  async keysOf(tag: string, limit: number): Promise<string[]> {
+    const keys = await this.#store.tags.entriesOf(tag, limit, { deadline: this.#operationTimeout });
+    if (keys !== undefined) return keys.map((key) => key.slice(this.#entryPrefix.length));
+    const message =
+      'must be true, so that it is known which entries have a tag; it costs a command for each tag of a value';
+    throw new InvalidOptionsError('CacheService.keysOf', [{ path: 'cache.tagIndex', message }]);
+  }
+
   stats(): CacheStats {
     const { size: queuedEvictions } = this.#recovery;
     return { ...this.#counters, running: this.#flights.size, queuedEvictions, l1: this.#l1?.stats };
@@ -176,6 +190,7 @@ export class CacheEngine {
 
   async close(): Promise<void> {
     this.#recovery.close();
+    this.#index?.close();
     await this.#flights.drain(AbortSignal.timeout(CLOSE_GRACE));
     this.#l1?.close();
   }

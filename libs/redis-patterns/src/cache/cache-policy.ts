@@ -1,22 +1,14 @@
-import { addTypes, type Class } from '../codec/index.js';
+import { addTypes, type Class, type ValueCodec } from '../codec/index.js';
 import { parseDuration, toMilliseconds, type Duration } from '../core/duration.js';
 import { InvalidOptionsError } from '../core/errors.js';
 import { parseOptions } from '../core/options.js';
 import type { CacheLoadOptions, CacheSetOptions, ResolvedCacheOptions, ResolvedEntryOptions } from './cache.options.js';
-import {
-  entrySchema,
-  loadSchema,
-  MAX_TAGS,
-  mergeEntryOptions,
-  setSchema,
-  tagsSchema,
-  type ParsedEntryOptions,
-} from './cache.schema.js';
+import { entrySchema, mergeEntryOptions, setSchema, tagsSchema } from './cache.schema.js';
+import type { CacheLoadFailure } from './load-failure.js';
+import { areTags, loadOptions } from './parsed-options.js';
 import { NO_TAGS, tagNames, unionOfTags, type TagNames } from './tags.js';
 
 const DEFAULT_NEGATIVE_TTL = 30_000;
-/** Different options that calls may be given before their parsed forms are forgotten. */
-const MAX_PARSED = 500;
 
 /** How long a value is kept, milliseconds. */
 export interface Lifetime {
@@ -24,6 +16,8 @@ export interface Lifetime {
   readonly fresh: number;
   readonly stale: number;
 }
+
+type CacheErrors = NonNullable<CacheLoadOptions['cacheErrors']>;
 
 const NOT_STORED: Lifetime = { fresh: 0, stale: 0 };
 
@@ -33,6 +27,7 @@ interface Extras {
   readonly resultTags?: true | ((value: never) => readonly string[]) | undefined;
   readonly useIf?: (() => boolean) | undefined;
   readonly skipIf?: ((value: never) => boolean) | undefined;
+  readonly cacheErrors?: CacheErrors | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly version?: string;
 }
@@ -43,6 +38,7 @@ export class CachePolicy {
   readonly resultTags: true | ((value: never) => readonly string[]) | undefined;
   readonly useIf: (() => boolean) | undefined;
   readonly skipIf: ((value: never) => boolean) | undefined;
+  readonly cacheErrors: CacheErrors | undefined;
   readonly signal: AbortSignal | undefined;
   /** Decimal text, or `''` for none. */
   readonly version: string;
@@ -58,28 +54,33 @@ export class CachePolicy {
     this.resultTags = extras.resultTags;
     this.useIf = extras.useIf;
     this.skipIf = extras.skipIf;
+    this.cacheErrors = extras.cacheErrors;
     this.signal = extras.signal;
     this.version = extras.version ?? '';
   }
 
   /** @throws InvalidOptionsError naming `where` and the option */
   static forEntries(raw: unknown, base: ResolvedCacheOptions, where: string): CachePolicy {
-    const { tags, types, ...entry } = parseOptions(entrySchema, raw ?? {}, where);
+    const { tags, types, cacheErrors, ...entry } = parseOptions(entrySchema, raw ?? {}, where);
     learn(types, base, where);
-    return new CachePolicy(merge(entry, base, where), base, where, { tags: tagNames(tags) });
+    return new CachePolicy(mergeEntryOptions(base, entry, base.maxTtl, where), base, where, {
+      tags: tagNames(tags),
+      cacheErrors,
+    });
   }
 
   /** @throws InvalidOptionsError naming `where` and the option */
   static forLoad(raw: CacheLoadOptions<never> | undefined, base: ResolvedCacheOptions, where: string): CachePolicy {
     if (raw === undefined) return new CachePolicy(base, base, where);
-    const options = parsedBefore(raw, base) ?? parseAndRemember(raw, base, where);
-    const { tags, types, resultTags, when, unless, signal } = raw;
+    const options = loadOptions(raw, base, where);
+    const { tags, types, resultTags, when, unless, cacheErrors, signal } = raw;
     learn(types, base, where);
     return new CachePolicy(options, base, where, {
       tags: tagNames(tags),
       resultTags,
       useIf: when,
       skipIf: unless,
+      cacheErrors,
       signal,
     });
   }
@@ -89,7 +90,9 @@ export class CachePolicy {
     if (raw === undefined) return new CachePolicy(base, base, where);
     const { version, tags, types, ...entry } = parseOptions(setSchema, raw, where);
     learn(types, base, where);
-    return new CachePolicy(merge(entry, base, where), base, where, { tags: tagNames(tags) }).withVersion(version);
+    return new CachePolicy(mergeEntryOptions(base, entry, base.maxTtl, where), base, where, {
+      tags: tagNames(tags),
+    }).withVersion(version);
   }
 
   /**
@@ -144,6 +147,25 @@ export class CachePolicy {
     return { fresh: Math.max(1, Math.round(fresh)), stale };
   }
 
+  /**
+   * Milliseconds for which an error of the factory is remembered; 0: not at all. At most `maxTtl`.
+   *
+   * @throws what `cacheErrors` throws; InvalidOptionsError when it does not give a duration
+   */
+  errorTtl(error: unknown): number {
+    const ttl = this.cacheErrors?.(error);
+    return ttl === undefined ? 0 : Math.min(toMilliseconds(ttl, this.name, 'cacheErrors()'), this.base.maxTtl);
+  }
+
+  /** The failure in an entry, for a call that wants to know; to others it is a miss. */
+  rememberedIn({ failure }: { failure?: CacheLoadFailure | undefined }): CacheLoadFailure | undefined {
+    return this.cacheErrors === undefined ? undefined : failure;
+  }
+
+  get values(): ValueCodec {
+    return this.base.values;
+  }
+
   /** @throws InvalidOptionsError when it is not a duration */
   parseTtl(ttl: Duration): number {
     return parseDuration(ttl) ?? toMilliseconds(ttl, this.name, 'ctx.setTtl()');
@@ -159,80 +181,11 @@ export class CachePolicy {
   }
 
   get #extras(): Extras {
-    const { tags, resultTags, useIf, skipIf, signal, version } = this;
-    return { tags, resultTags, useIf, skipIf, signal, version };
+    const { tags, resultTags, useIf, skipIf, cacheErrors, signal, version } = this;
+    return { tags, resultTags, useIf, skipIf, cacheErrors, signal, version };
   }
-}
-
-/** Options that differ from call to call, and are checked by hand. */
-const PER_CALL: ReadonlySet<string> = new Set(['tags', 'types', 'resultTags', 'when', 'unless', 'signal']);
-
-/** By engine; parsing costs more than a hit, and calls bring the same few options again and again. */
-const parsed = new WeakMap<ResolvedCacheOptions, Map<string, ResolvedEntryOptions>>();
-
-/** What the same options were parsed to before; `undefined` when they have to be parsed, also to find what is wrong. */
-function parsedBefore(raw: CacheLoadOptions<never>, base: ResolvedCacheOptions): ResolvedEntryOptions | undefined {
-  if (!hasGoodExtras(raw)) return undefined;
-  return parsed.get(base)?.get(signatureOf(raw));
-}
-
-function parseAndRemember(
-  raw: CacheLoadOptions<never>,
-  base: ResolvedCacheOptions,
-  where: string,
-): ResolvedEntryOptions {
-  const {
-    tags: _tags,
-    types: _types,
-    when: _when,
-    unless: _unless,
-    signal: _signal,
-    resultTags: _resultTags,
-    ...entry
-  } = parseOptions(loadSchema, raw, where);
-  const options = merge(entry, base, where);
-  let known = parsed.get(base);
-  if (known === undefined || known.size >= MAX_PARSED) parsed.set(base, (known = new Map()));
-  known.set(signatureOf(raw), options);
-  return options;
-}
-
-function hasGoodExtras({ tags, resultTags, when, unless, signal }: CacheLoadOptions<never>): boolean {
-  if (tags !== undefined && !areTags(tags)) return false;
-  if (when !== undefined && typeof when !== 'function') return false;
-  if (unless !== undefined && typeof unless !== 'function') return false;
-  if (resultTags !== undefined && resultTags !== true && typeof resultTags !== 'function') return false;
-  return signal === undefined || signal instanceof AbortSignal;
-}
-
-/** What `tagsSchema` says, at the cost of a hit. */
-function areTags(tags: unknown): boolean {
-  if (!Array.isArray(tags) || tags.length > MAX_TAGS) return false;
-  for (const tag of tags) if (typeof tag !== 'string' || tag === '') return false;
-  return true;
-}
-
-function signatureOf(raw: object): string {
-  let signature = '';
-  for (const name in raw) {
-    if (PER_CALL.has(name)) continue;
-    const value = (raw as Record<string, unknown>)[name];
-    if (typeof value === 'number') signature += `${name}=${value};`;
-    else if (value !== undefined) signature += `${name}=${describe(value)};`;
-  }
-  return signature;
-}
-
-/** Unequal for what is parsed to something unequal. */
-function describe(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value);
-  return typeof value === 'object' && value !== null ? `{${signatureOf(value)}}` : `${typeof value} ${String(value)}`;
 }
 
 function learn(types: readonly Class[] | undefined, base: ResolvedCacheOptions, where: string): void {
   if (types !== undefined) addTypes(base.values.types, types, where);
-}
-
-function merge(given: Partial<ParsedEntryOptions>, base: ResolvedCacheOptions, where: string): ResolvedEntryOptions {
-  return mergeEntryOptions(base, given, base.maxTtl, where);
 }

@@ -6,6 +6,8 @@ export interface CacheStats {
   readonly l1Hits: number;
   /** Calls that were answered with a stale copy. */
   readonly staleHits: number;
+  /** Calls that were answered with an error that is remembered; see `cacheErrors`. */
+  readonly errorHits: number;
   /** Calls that found nothing. */
   readonly misses: number;
   /** Reads that had to do without Redis. */
@@ -30,5 +32,6 @@ export type CacheCounters = {
 };
 
 export function newCounters(): CacheCounters {
-  return { hits: 0, l1Hits: 0, staleHits: 0, misses: 0, offline: 0, loads: 0, loadErrors: 0, stored: 0, fenced: 0 };
+  const answers = { hits: 0, l1Hits: 0, staleHits: 0, errorHits: 0, misses: 0, offline: 0 };
+  return { ...answers, loads: 0, loadErrors: 0, stored: 0, fenced: 0 };
 }

@@ -1,5 +1,6 @@
 import { formatDuration } from '../core/duration.js';
 import { RedisPatternsError } from '../core/errors.js';
+import type { CacheLoadFailure } from './load-failure.js';
 
 /**
  * A method with `@CachePut` or `@CacheEvict` has done its work, but the cache could not be told, so that it may answer with
@@ -51,6 +52,33 @@ export class CacheLoadTimeoutError extends RedisPatternsError {
       'ERR_CACHE_LOAD_TIMEOUT',
       `A factory of ${name} took longer than timeouts.hard (${formatDuration(timeout)}). Let it follow its ctx.signal, raise ` +
         `the timeout, or set 'stale', so that a former value can answer.`,
+    );
+  }
+}
+
+/**
+ * A factory failed a while ago, here or in another process, and the option `cacheErrors` lets that stand: this call did not
+ * run it again. Code `ERR_CACHE_LOAD_FAILED`. It is no copy of the factory's error: `failure` says what is known of that.
+ *
+ * @example
+ * ```ts
+ * catch (error) {
+ *   const status = error instanceof CachedLoadError ? error.failure.status : error.status;
+ *   if (status === 429) return fallback;
+ *   throw error;
+ * }
+ * ```
+ */
+export class CachedLoadError extends RedisPatternsError {
+  constructor(
+    name: string,
+    /** Name, message, code and status of the factory's error. */
+    readonly failure: CacheLoadFailure,
+  ) {
+    super(
+      'ERR_CACHE_LOAD_FAILED',
+      `A load of ${name} has failed a while ago, and is not tried again until the time is over that its cacheErrors gave. ` +
+        `It failed with ${failure.name}: ${failure.message}`,
     );
   }
 }

@@ -1,4 +1,4 @@
-import type { Class, Codec, CompressionSettings, CompressOptions, ValueCodec } from '../codec/index.js';
+import type { ByteSize, Class, Codec, CompressionSettings, CompressOptions, ValueCodec } from '../codec/index.js';
 import type { Duration } from '../core/duration.js';
 
 /** How entries are stored and loaded. In `CacheOptions` the defaults of the application, elsewhere for one region or call. */
@@ -50,8 +50,8 @@ export interface CacheEntryOptions {
 export interface CacheL1Options {
   /** Most entries. Default 10 000. */
   max?: number;
-  /** Most bytes of encoded values, about. Default 64 MiB. */
-  maxBytes?: number;
+  /** Most memory of encoded values, about: bytes, or a text such as `'16MB'`. Default `'64MB'`. */
+  maxBytes?: ByteSize;
   /** How long a copy is used before Redis is asked again. Default `'15s'`. */
   ttl?: Duration;
   /**
@@ -101,12 +101,21 @@ export interface CacheOptions extends CacheEntryOptions {
   codec?: Codec;
   /** Copies in the memory of this process. Default `false`. */
   l1?: CacheL1Options | boolean;
-  /** Encoded size, bytes, from which a value is reported, once for each region or method. Default 100 KiB. */
-  warnBytes?: number;
-  /** Encoded size, bytes, above which `onOversize` decides. Default 1 MiB. */
-  maxBytes?: number;
+  /**
+   * Encoded size, bytes or a text with its unit, from which a value is reported, once for each region or method. Default
+   * `'100kb'` (of 1024 bytes).
+   */
+  warnBytes?: ByteSize;
+  /** Encoded size, bytes or a text with its unit, above which `onOversize` decides. Default `'1MB'`. */
+  maxBytes?: ByteSize;
   /** Values above `maxBytes`: `'skip'`, the default, does not store them, `'store'` does, `'throw'` fails the call. */
   onOversize?: 'skip' | 'store' | 'throw';
+  /**
+   * Notes in Redis which entries have which tag, so that `keysOf` can list them, and so that what `invalidateTags` made invalid is
+   * deleted in the background rather than when its time is over. Validity never depends on it. Costs a command, not
+   * waited for, for each tag of a value that is stored, and about 100 bytes and the key for each of its tags. Default `false`.
+   */
+  tagIndex?: boolean;
   /** Most evictions that are kept for later while Redis does not answer; beyond that everything is cleared later. Default 10 000. */
   recovery?: { max?: number };
 }
@@ -122,6 +131,22 @@ export interface CacheValueOptions extends CacheEntryOptions {
   types?: readonly Class[];
   /** Whether this process may keep a copy in its memory, if the application has configured `cache.l1`. Default `true`. */
   l1?: boolean;
+  /**
+   * For how long an error of the factory is remembered; `undefined` or 0: not at all, as without this option. Meant for
+   * answers such as 429 and 503, which the next caller would get too. The caller whose factory failed gets the error itself. Until the
+   * time is over, later calls with this option, in every process, get a `CachedLoadError` and the factory is not run; to all
+   * others (`get`, `has`, `ttl`, calls without the option) there is no entry. `evict`, `set` and the tags from the arguments
+   * end it like a value.
+   *
+   * Name, message, `code` and `status` of the error are stored in Redis. An error never replaces a value, a stale copy
+   * included, and is not remembered when the load was aborted or timed out. At most `maxTtl`.
+   *
+   * @example
+   * ```ts
+   * cacheErrors: (error) => (error instanceof UpstreamError && error.status === 429 ? error.retryAfterMs : undefined),
+   * ```
+   */
+  cacheErrors?: (error: unknown) => Duration | undefined;
 }
 
 /** Options of `set` and `setMany`. */
@@ -204,6 +229,7 @@ export interface ResolvedCacheOptions extends ResolvedEntryOptions {
   readonly warnBytes: number;
   readonly maxBytes: number;
   readonly onOversize: 'skip' | 'store' | 'throw';
+  readonly tagIndex: boolean;
   readonly maxRecovery: number;
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ClassTypes, codecSchema, compressSchema, typesSchema, ValueCodec } from '../codec/index.js';
-import { formatDuration } from '../core/duration.js';
+import { byteSizeSchema, ClassTypes, codecSchema, compressSchema, typesSchema, ValueCodec } from '../codec/index.js';
+import { formatDuration, type Duration } from '../core/duration.js';
 import { InvalidOptionsError } from '../core/errors.js';
 import { durationSchema, parseOptions } from '../core/options.js';
 import type { ResolvedCacheOptions, ResolvedEntryOptions } from './cache.options.js';
@@ -10,14 +10,13 @@ export const MAX_TAGS = 100;
 const jitterRule = 'must be a number between 0 and 0.9';
 const betaRule = 'must be a number above 0, at most 100';
 const countRule = 'must be an integer >= 1';
-const bytesRule = 'must be a number of bytes, an integer >= 1';
 const earlyRule = 'must be { beta } or false';
 const tagRule = 'must be a non-empty text';
 const versionRule = 'must be an integer >= 0';
 const stampedeRule = "must be 'distributed', 'local' or 'none'";
 
 const count = z.int(countRule).min(1, countRule);
-const bytes = z.int(bytesRule).min(1, bytesRule);
+const bytes = byteSizeSchema({ min: 1 });
 const functionOf = <Fn>() => z.custom<Fn>((value) => typeof value === 'function', 'must be a function').optional();
 
 /** The entry options as they may be given to a region, a call or the engine. */
@@ -52,6 +51,7 @@ export const valueOptionsShape = {
   tags: tags.optional(),
   types: typesSchema.optional(),
   l1: z.boolean('must be true or false').optional(),
+  cacheErrors: functionOf<(error: unknown) => Duration | undefined>(),
 };
 
 export const entrySchema = z.strictObject(valueOptionsShape);
@@ -75,6 +75,11 @@ export const setSchema = entrySchema
 
 export const tagsSchema = tags;
 
+export const keysOfSchema = z.strictObject({
+  tag: z.string(tagRule).min(1, tagRule),
+  limit: count.prefault(1_000),
+});
+
 export const deletePatternSchema = z.strictObject({
   dryRun: z.boolean('must be true or false').prefault(false),
   limit: count.optional(),
@@ -82,7 +87,7 @@ export const deletePatternSchema = z.strictObject({
 
 const l1Schema = z.strictObject({
   max: count.prefault(10_000),
-  maxBytes: bytes.prefault(64 * 1024 * 1024),
+  maxBytes: bytes.prefault('64MB'),
   ttl: durationSchema({ min: 1 }).prefault('15s'),
   coherence: z.enum(['tracking', 'ttl'], "must be 'tracking' or 'ttl'").prefault('tracking'),
   isolation: z.enum(['clone', 'freeze', 'none'], "must be 'clone', 'freeze' or 'none'").prefault('clone'),
@@ -102,9 +107,10 @@ const cacheSchema = z.strictObject({
   types: typesSchema.prefault([]),
   compress: compressSchema.optional(),
   codec: codecSchema.optional(),
-  warnBytes: bytes.prefault(100 * 1024),
-  maxBytes: bytes.prefault(1024 * 1024),
+  warnBytes: bytes.prefault('100kb'),
+  maxBytes: bytes.prefault('1MB'),
   onOversize: z.enum(['skip', 'store', 'throw'], "must be 'skip', 'store' or 'throw'").prefault('skip'),
+  tagIndex: z.boolean('must be true or false').prefault(false),
   recovery: z.strictObject({ max: count.optional() }).prefault({}),
 });
 
@@ -140,6 +146,7 @@ export function resolveCacheOptions(raw: unknown, where: string): ResolvedCacheO
     throw new InvalidOptionsError(where, [{ path: 'cache.tagTtl', message }]);
   }
   const { connection, schemaVersion, operationTimeout, onInvalidationError, warnBytes, maxBytes, onOversize } = options;
+  const { tagIndex } = options;
   return Object.freeze({
     ...entry,
     connection,
@@ -149,6 +156,7 @@ export function resolveCacheOptions(raw: unknown, where: string): ResolvedCacheO
     warnBytes,
     maxBytes,
     onOversize,
+    tagIndex,
     maxTtl,
     tagTtl,
     values: new ValueCodec(new ClassTypes(options.types), options.codec),

@@ -14,7 +14,7 @@ import type {
   CacheSetOptions,
   ResolvedCacheOptions,
 } from './cache.options.js';
-import { deletePatternSchema, tagsSchema } from './cache.schema.js';
+import { deletePatternSchema, keysOfSchema, tagsSchema } from './cache.schema.js';
 import type { CacheStats } from './cache-stats.js';
 import type { CacheFactory } from './load-context.js';
 import { contextOf } from './lookup.js';
@@ -70,7 +70,7 @@ export class CacheService {
    *
    * Costs 1 command for a hit and 3 for a load; each tag adds a key to the first, and a command to the second.
    *
-   * @throws what the factory throws, unchanged; it is not cached
+   * @throws what the factory throws, unchanged; it is not cached, unless `cacheErrors` says so: then CachedLoadError later
    * @throws CacheLoadTimeoutError after `timeouts.hard`, CacheValueTooLargeError with `onOversize: 'throw'`
    * @throws InvalidKeyError, InvalidOptionsError; `signal.reason` when the caller gives up
    *
@@ -84,12 +84,17 @@ export class CacheService {
    * const page = await cache.getOrSet(['page', 7], load, { tags: ['products'], ttl: '10m', stale: '1h' });
    * ```
    */
-  async getOrSet<T>(key: Key, factory: CacheFactory<T>, options?: CacheLoadOptions<T> | CachePolicy): Promise<T> {
-    const policy =
-      options instanceof CachePolicy ? options : CachePolicy.forLoad(options, this.options, 'CacheService.getOrSet');
-    policy.signal?.throwIfAborted();
-    if (policy.useIf?.() === false) return factory(contextOf(policy));
-    return (await this.#engine.getOrLoad(key, factory, policy)) as T;
+  getOrSet<T>(key: Key, factory: CacheFactory<T>, options?: CacheLoadOptions<T> | CachePolicy): Promise<T> {
+    // Not `async`: on the path of every hit each promise more is felt.
+    try {
+      const policy =
+        options instanceof CachePolicy ? options : CachePolicy.forLoad(options, this.options, 'CacheService.getOrSet');
+      policy.signal?.throwIfAborted();
+      if (policy.useIf?.() === false) return Promise.resolve(factory(contextOf(policy)));
+      return this.#engine.getOrLoad(key, factory, policy) as Promise<T>;
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
   }
 
   /**
@@ -196,6 +201,23 @@ export class CacheService {
   }
 
   /**
+   * Keys of the entries that have a tag, without the namespace, as `evict` takes them; those that expire first come first. Needs
+   * `cache.tagIndex`. For a look at what is there, not for decisions: an entry may be missing, or be gone already.
+   *
+   * @param options `limit`: how many at most, default 1 000
+   * @throws InvalidOptionsError, also without `cache.tagIndex`; RedisUnavailableError, RedisCommandError
+   *
+   * @example
+   * ```ts
+   * await cache.keysOf('products'); // ['product:42', 'page:1']
+   * ```
+   */
+  async keysOf(tag: string, options: { limit?: number } = {}): Promise<string[]> {
+    const { limit } = parseOptions(keysOfSchema, { ...options, tag }, 'CacheService.keysOf');
+    return this.#engine.keysOf(tagNames([tag])[0]!, limit);
+  }
+
+  /**
    * Deletes the entries whose key matches a glob, on all masters, with SCAN and UNLINK. The glob is that of Redis (`*`, `?`,
    * `[ab]`, `\` before a character that is meant as it is), for the key without namespace: `product:*`. Meant for tools: it goes
    * through all keys of the database. Tags are the way to invalidate many entries in a running application.
@@ -251,6 +273,15 @@ export class CacheService {
     if (this.options.onInvalidationError === 'throw') throw new CacheInvalidationError(method, result, error);
     const message = `${method} has done its work, but not changed its cache entry, which is evicted instead: ${error.message}`;
     this.#engine.telemetry.emit('error', { pattern: 'Cache', code: 'ERR_CACHE_INVALIDATION', message, error });
+  }
+
+  /**
+   * Says, in telemetry and so in the log, what works, but somebody should look at.
+   *
+   * @internal
+   */
+  warn(code: `ERR_${string}`, message: string): void {
+    this.#engine.telemetry.emit('warning', { pattern: 'Cache', code, message });
   }
 
   /** Lets running loads end, for 2 s at most, then aborts their signal. Queued evictions are dropped. */

@@ -50,6 +50,7 @@ describe('options of the cache', () => {
       warnBytes: 102_400,
       maxBytes: 1_048_576,
       onOversize: 'skip',
+      tagIndex: false,
       maxRecovery: 10_000,
       values: expect.any(Object),
       compression: undefined,
@@ -67,8 +68,24 @@ describe('options of the cache', () => {
     ['operationTimeout', 0],
     ['onInvalidationError', 'ignore'],
     ['connection', ''],
+    ['warnBytes', '1 MB'],
+    ['warnBytes', 0],
+    ['maxBytes', -1],
   ])('refuse cache.%s: %p', (option, value) => {
     expect(() => resolveCacheOptions({ [option]: value }, 'app')).toThrow(new RegExp(`cache\\.${option}`));
+  });
+
+  it('take sizes as bytes, and as texts with their unit', () => {
+    const options = { warnBytes: '10kb', maxBytes: '1.5MB', l1: { maxBytes: '16MB' } } as const;
+    expect(resolveCacheOptions(options, 'app')).toMatchObject({
+      warnBytes: 10_240,
+      maxBytes: 1_572_864,
+      l1: { maxBytes: 16_777_216 },
+    });
+    expect(resolveCacheOptions({ maxBytes: 500, l1: true }, 'app')).toMatchObject({
+      maxBytes: 500,
+      l1: { maxBytes: 67_108_864 },
+    });
   });
 
   it('are overridden one by one, and bounded by maxTtl', () => {

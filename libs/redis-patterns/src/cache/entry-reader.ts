@@ -2,6 +2,7 @@ import { unpack } from '../codec/index.js';
 import type { ResolvedCacheOptions } from './cache.options.js';
 import { decodeContent, isUsable, idOf, parseEntry, type Entry } from './entry.js';
 import type { EntryStore, Question, RawEntry } from './entry-store.js';
+import { parseFailure, type CacheLoadFailure } from './load-failure.js';
 import { isRedisFailure } from './redis-failure.js';
 import { judgeTags, unionOfTags, type TagNames } from './tags.js';
 import type { TimeBudget } from './time-budget.js';
@@ -22,6 +23,8 @@ export interface FoundValue {
 export interface Miss {
   readonly state: 'miss';
   readonly seenId: string;
+  /** The entry remembers that a load has failed: for callers who want to know that it is no miss. */
+  readonly failure?: CacheLoadFailure | undefined;
 }
 
 /** What a read has found; `offline`: Redis does not answer, or must not be asked. */
@@ -48,20 +51,21 @@ export class EntryReader {
   ) {}
 
   /** On the path of every hit: as few promises as can be. */
-  async read(entryKey: string, question: Question, budget: TimeBudget): Promise<Found> {
+  read(entryKey: string, question: Question, budget: TimeBudget): Promise<Found> {
     const sentAt = performance.now();
-    let raw: RawEntry;
-    try {
-      raw = await this.store.read(entryKey, question, { deadline: budget.deadline });
-    } catch (error) {
-      if (isRedisFailure(error)) return OFFLINE;
-      throw error;
-    } finally {
-      budget.charge(sentAt);
-    }
-    const verdict = this.#judge(raw, question, question.tags);
-    if ('then' in verdict) return verdict;
-    return verdict.state === 'ask' ? this.settle(entryKey, raw, question, budget) : verdict;
+    return this.store.read(entryKey, question, budget).then(
+      (raw) => {
+        budget.charge(sentAt);
+        const verdict = this.#judge(raw, question, question.tags);
+        if ('then' in verdict) return verdict;
+        return verdict.state === 'ask' ? this.settle(entryKey, raw, question, budget) : verdict;
+      },
+      (error: unknown) => {
+        budget.charge(sentAt);
+        if (isRedisFailure(error)) return OFFLINE;
+        throw error;
+      },
+    );
   }
 
   async readMany(entryKeys: readonly string[], question: Question, budget: TimeBudget): Promise<Found[]> {
@@ -121,6 +125,7 @@ export class EntryReader {
       };
     }
     if (tags.some(this.isInvalid)) return OFFLINE;
+    if (entry.content.kind === 'e') return { ...unusable, failure: parseFailure(entry.content.payload) };
     const freshMs = pttl === undefined ? undefined : pttl - entry.staleMs;
     const state = entry.staleMs > 0 && freshMs! <= 0 ? 'stale' : 'hit';
     try {

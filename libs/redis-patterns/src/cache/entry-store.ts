@@ -13,6 +13,7 @@ import {
   putScript,
   renewScript,
 } from './scripts.generated.js';
+import type { TagIndex } from './tag-index.js';
 import { TagStore, type TagLifetimes } from './tag-store.js';
 import type { TagNames, Token } from './tags.js';
 
@@ -68,10 +69,11 @@ export class EntryStore {
     private readonly schemaVersion: number,
     lifetimes: TagLifetimes,
     private readonly compression?: CompressionSettings,
+    private readonly index?: TagIndex,
   ) {
     this.#connection = context.connection;
     this.#keys = context.keys;
-    this.tags = new TagStore(context, lifetimes, () => this.newToken());
+    this.tags = new TagStore(context, lifetimes, () => this.newToken(), index);
   }
 
   /** @throws InvalidKeyError */
@@ -85,12 +87,12 @@ export class EntryStore {
   }
 
   /** The entry and the tokens of tags, in one round trip. */
-  read(entryKey: string, question: Question, limits: CommandLimits): Promise<RawEntry> {
+  read(entryKey: string, question: Question, { deadline }: Pick<CommandLimits, 'deadline'>): Promise<RawEntry> {
     return this.#connection.run({
       name: 'cache.get',
       effect: 'read',
       key: entryKey,
-      ...limits,
+      deadline,
       send: (client) => this.#ask(client, entryKey, question),
     });
   }
@@ -157,7 +159,7 @@ export class EntryStore {
       string,
       number,
     ];
-    return (await runScript(this.#connection, commitScript, keys, args, limits)) === 1;
+    return this.#noted(entryKey, entry, (await runScript(this.#connection, commitScript, keys, args, limits)) === 1);
   }
 
   /** @returns whether the lease was still that of the token */
@@ -182,7 +184,7 @@ export class EntryStore {
       entry.version,
       this.schemaVersion,
     ] as [string, number, string, number];
-    return (await runScript(this.#connection, putScript, keys, args, limits)) === 1;
+    return this.#noted(entryKey, entry, (await runScript(this.#connection, putScript, keys, args, limits)) === 1);
   }
 
   /** @returns whether there was an entry */
@@ -197,13 +199,19 @@ export class EntryStore {
     return (await runScript(this.#connection, expireScript, keys, [], limits)) === 1;
   }
 
+  #noted(entryKey: string, { tags, freshMs, staleMs }: NewEntry, stored: boolean): boolean {
+    if (stored) this.index?.add(entryKey, tags, freshMs + staleMs);
+    return stored;
+  }
+
   #leaseOf(entryKey: string): string {
     return this.#keys.companion('cache', 'lease', entryKey);
   }
 
   #format({ content, version, loadMs, staleMs, tags }: NewEntry): string | Promise<string> {
     const fields = { id: this.newToken(), version, loadMs, schema: this.schemaVersion, staleMs, tags };
-    return formatEntry(content, fields, this.compression);
+    // What is remembered of an error is short, and read without a look at its compression.
+    return formatEntry(content, fields, content.kind === 'e' ? undefined : this.compression);
   }
 }
 

@@ -3,10 +3,11 @@ import { pack, type CompressionSettings, type ValueCodec } from '../codec/index.
 /**
  * The text of an entry in Redis: one readable header line, then the payload.
  *
- * `~1;v=<version>;i=<id>;w=<stale ms>;d=<load ms>;s=<schema>;c=<codec>;z=<compression>;k=<n|u>;g=<tags>\n<payload>`
+ * `~1;v=<version>;i=<id>;w=<stale ms>;d=<load ms>;s=<schema>;c=<codec>;z=<compression>;k=<n|u|e>;g=<tags>\n<payload>`
  *
  * The order is fixed, as scripts read the first ones. `v` is empty for an entry without version. An entry is fresh while it has
- * more than `w` to live. `k` marks `null` and `undefined`, which have no payload. `g` holds the tags with the tokens that they had
+ * more than `w` to live. `k` marks `null` and `undefined`, which have no payload, and an
+ * error that is remembered. `g` holds the tags with the tokens that they had
  * before the value was loaded. `z` is the compression of the payload and the bytes that it had before, `gzip:48213`; in memory
  * no payload is compressed.
  */
@@ -25,7 +26,7 @@ export interface Entry {
 /** An encoded value: what is copied for each caller. */
 export interface Content {
   readonly codec: string;
-  readonly kind: '' | 'n' | 'u';
+  readonly kind: '' | 'n' | 'u' | 'e';
   readonly payload: string;
   /** Reads it. */
   readonly values: ValueCodec;
@@ -41,7 +42,7 @@ export interface EntryFields {
   readonly tags: string;
 }
 
-const HEADER = /^~1;v=\d*;i=([^;]*);w=(\d+);d=(\d*);s=(\d+);c=([^;]*);z=([^;]*);k=([nu]?);g=([^\n]*)\n/;
+const HEADER = /^~1;v=\d*;i=([^;]*);w=(\d+);d=(\d*);s=(\d+);c=([^;]*);z=([^;]*);k=([nue]?);g=([^\n]*)\n/;
 
 /** A promise only for what is compressed on another thread. */
 export function formatEntry(

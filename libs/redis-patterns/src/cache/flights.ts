@@ -1,5 +1,6 @@
 import { raceSignal } from '../core/abort.js';
 import type { Content } from './entry.js';
+import type { CacheLoadFailure } from './load-failure.js';
 import { NO_TAGS, type TagNames } from './tags.js';
 
 /** What a load has come to. */
@@ -12,6 +13,8 @@ export interface LoadOutcome {
   readonly covers: number;
   /** Loaded without Redis, so that nothing is known of other processes: fit for callers who could not reach Redis either. */
   readonly offline: boolean;
+  /** In place of a value: a load has failed before, which is remembered. */
+  readonly failure?: CacheLoadFailure;
 }
 
 /**
@@ -41,14 +44,16 @@ export class Flight {
     return this.#abortable.signal;
   }
 
+  get aborted(): boolean {
+    return this.#controller?.signal.aborted ?? false;
+  }
+
   get outcome(): Promise<LoadOutcome> {
     return this.#outcome;
   }
 
   start(load: (flight: Flight) => Promise<LoadOutcome>): void {
     this.#outcome = load(this);
-    // Callers may all have left; those who wait get the error by their own promise.
-    this.#outcome.catch(() => {});
   }
 
   /** Ticket for a caller who joins now. */
@@ -109,6 +114,7 @@ export class Flights {
       this.leave(entryKey, flight);
       this.#running.delete(flight);
     };
+    // Also of a load that fails when all callers have left; those who wait get the error by their own promise.
     flight.outcome.then(end, end);
     return flight;
   }

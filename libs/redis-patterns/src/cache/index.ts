@@ -1,5 +1,10 @@
 export type { CacheBulkContext, CacheBulkFactory, CacheBulkValues } from './bulk.js';
-export { CacheInvalidationError, CacheLoadTimeoutError, CacheValueTooLargeError } from './cache.errors.js';
+export {
+  CachedLoadError,
+  CacheInvalidationError,
+  CacheLoadTimeoutError,
+  CacheValueTooLargeError,
+} from './cache.errors.js';
 export type {
   CacheDeletePatternOptions,
   CacheEntryOptions,
@@ -16,3 +21,4 @@ export { CacheService } from './cache.service.js';
 export type { CacheStats } from './cache-stats.js';
 export { defineCache, isCacheRegion, type CacheDefinition, type CacheRegion } from './define-cache.js';
 export type { CacheFactory, CacheLoadContext } from './load-context.js';
+export type { CacheLoadFailure } from './load-failure.js';

@@ -51,16 +51,22 @@ export class FactoryContext implements CacheLoadContext {
     return this.#stale;
   }
 
-  // Properties, so that factories may take them out of the context.
-  readonly skip = (): void => {
-    this.skipped = true;
-  };
+  // Bound, so that factories may take them out of the context, and made when they are asked for, as most factories do not.
+  get skip() {
+    return (): void => {
+      this.skipped = true;
+    };
+  }
 
-  readonly setTtl = (ttl: Duration): void => {
-    this.ttl = this.policy.parseTtl(ttl);
-  };
+  get setTtl() {
+    return (ttl: Duration): void => {
+      this.ttl = this.policy.parseTtl(ttl);
+    };
+  }
 
-  readonly setTags = (tags: readonly string[]): void => {
-    this.tags = unionOfTags(this.tags, this.policy.parseResultTags(tags, 'ctx.setTags()'));
-  };
+  get setTags() {
+    return (tags: readonly string[]): void => {
+      this.tags = unionOfTags(this.tags, this.policy.parseResultTags(tags, 'ctx.setTags()'));
+    };
+  }
 }

@@ -5,10 +5,11 @@ import type { CacheCounters } from './cache-stats.js';
 import type { Encoder } from './encoder.js';
 import type { Content } from './entry.js';
 import type { EntryReader, FoundValue } from './entry-reader.js';
-import type { EntryStore } from './entry-store.js';
+import type { EntryStore, NewEntry } from './entry-store.js';
 import type { Flight, Flights, LoadOutcome } from './flights.js';
-import { keepLease } from './lease-keeper.js';
+import { LeaseKeeper } from './lease-keeper.js';
 import { FactoryContext, type CacheFactory } from './load-context.js';
+import { failureContent } from './load-failure.js';
 import { isRedisFailure } from './redis-failure.js';
 import { unchanged } from './tag-store.js';
 import { formatTags, unionOfTags, type TagNames } from './tags.js';
@@ -57,6 +58,7 @@ interface Loaded {
  */
 export class Loader {
   readonly #turns: Turns;
+  readonly #leases: LeaseKeeper;
 
   constructor(
     private readonly store: EntryStore,
@@ -65,6 +67,7 @@ export class Loader {
     private readonly options: LoaderOptions,
   ) {
     this.#turns = new Turns(store, reader, options.operationTimeout);
+    this.#leases = new LeaseKeeper(store, options.operationTimeout);
   }
 
   start(request: LoadRequest): Flight {
@@ -80,6 +83,11 @@ export class Loader {
       const { value, entry } = turn.found;
       return { value, content: entry.content, covers: turn.covers, offline: false };
     }
+    if (turn.kind === 'failed') {
+      request.onWait?.();
+      const { failure, covers } = turn;
+      return { value: undefined, content: undefined, covers, offline: false, failure };
+    }
     const present = flight.nextRound();
     const loaded = await this.#runFactory(request, turn, flight);
     // Before the deciding commands are written: who comes later than that would not be covered by their answers.
@@ -92,10 +100,7 @@ export class Loader {
   async #runFactory(request: LoadRequest, turn: Turn, flight: Flight): Promise<Loaded> {
     const { entryKey, factory, policy, copy } = request;
     const { counters } = this.options;
-    const token = turn.kind === 'owner' ? turn.token : undefined;
-    const { lease, maxHold } = policy.options;
-    const times = { lease, maxHold, deadline: this.options.operationTimeout };
-    const stopKeeping = token === undefined ? undefined : keepLease(this.store, entryKey, token, times);
+    const lease = turn.kind === 'owner' ? this.#leases.keep(entryKey, turn.token, policy.options) : undefined;
     const startedAt = performance.now();
     counters.loads++;
     try {
@@ -110,10 +115,37 @@ export class Loader {
       return { value, content: encoded?.content, storable, freshMs: fresh, staleMs: stale, loadMs, tags };
     } catch (error) {
       counters.loadErrors++;
-      if (token !== undefined) this.#turns.giveUp(entryKey, token, backoffOf(request));
+      if (turn.kind === 'owner') await this.#settleError(request, turn, error, flight);
       throw error;
     } finally {
-      stopKeeping?.();
+      lease?.stop();
+    }
+  }
+
+  /** Stores what is to be remembered of the factory's error, as a value would be, or gives the lease back. Never throws. */
+  async #settleError(request: LoadRequest, owned: Ownership, error: unknown, flight: Flight): Promise<void> {
+    const { entryKey, policy, copy, budget } = request;
+    // A former value is better than an error, and whoever ended the load did not learn what the factory would have done.
+    const isAnswer = copy === undefined && !owned.unseen && !flight.aborted;
+    const freshMs = isAnswer ? this.#errorTtl(error, policy) : 0;
+    if (freshMs === 0) return this.#turns.giveUp(entryKey, owned.token, backoffOf(request));
+    this.flights.leave(entryKey, flight);
+    const tags = formatTags(policy.tags, owned.tagTokens);
+    const content = failureContent(error, policy.values);
+    const entry = { content, loadMs: 0, freshMs, staleMs: 0, version: '', tags };
+    await budget
+      .spend((deadline) => this.store.commit(entryKey, owned.token, entry, { deadline }))
+      .catch(() => this.#turns.giveUp(entryKey, owned.token, 0));
+  }
+
+  #errorTtl(error: unknown, policy: CachePolicy): number {
+    try {
+      return policy.errorTtl(error);
+    } catch (problem) {
+      // The caller is to see the error of the factory, not this one.
+      const message = `'cacheErrors' of ${policy.name} has failed, so that an error is not remembered: ${String(problem)}`;
+      this.options.encoder.warnOnce(policy.name, 'ERR_CACHE_LOAD_FAILED', message);
+      return 0;
     }
   }
 
@@ -124,29 +156,22 @@ export class Loader {
    */
   async #settle(request: LoadRequest, owned: Ownership, loaded: Loaded, flight: Flight): Promise<boolean> {
     const { entryKey, budget } = request;
-    const abort = () =>
-      budget.spend((deadline) => this.store.abort(entryKey, owned.token, backoffOf(request), { deadline }));
     try {
       const tagged =
         loaded.tags.length === 0
           ? { tags: request.policy.tags, tokens: owned.tagTokens }
           : await this.#tagsOf(request, owned, loaded);
       if (tagged === undefined || loaded.content === undefined || !loaded.storable) {
-        const [held, valid] = await Promise.all([abort(), this.#stillValid(request, tagged, flight)]);
+        const [held, valid] = await Promise.all([
+          this.#abort(request, owned),
+          this.#stillValid(request, tagged, flight),
+        ]);
         return tagged !== undefined && held && valid;
       }
       const { content, loadMs, freshMs, staleMs } = loaded;
       const { tags, tokens } = tagged;
       const entry = { content, loadMs, freshMs, staleMs, version: '', tags: formatTags(tags, tokens) };
-      const commit = budget.spend((deadline) => this.store.commit(entryKey, owned.token, entry, { deadline }));
-      const stored = commit.then(
-        (done) => {
-          this.options.counters[done ? 'stored' : 'fenced']++;
-          return done;
-        },
-        // A commit that Redis refuses (out of memory) leaves the lease behind.
-        (error: unknown) => (isRedisFailure(error) ? abort() : Promise.reject(error as Error)),
-      );
+      const stored = this.#commit(request, owned, entry);
       if (tags.length === 0) return await stored;
       const [held, valid] = await Promise.all([stored, this.#stillValid(request, tagged, flight)]);
       return held && valid;
@@ -156,6 +181,30 @@ export class Loader {
       // While Redis cannot be reached the promise holds in this process alone, where evictions detach the load.
       return true;
     }
+  }
+
+  /** @returns whether the lease was held until the entry was stored */
+  async #commit(request: LoadRequest, owned: Ownership, entry: NewEntry): Promise<boolean> {
+    const { entryKey, budget } = request;
+    const sentAt = performance.now();
+    let stored: boolean;
+    try {
+      stored = await this.store.commit(entryKey, owned.token, entry, budget);
+    } catch (error) {
+      if (!isRedisFailure(error)) throw error;
+      budget.charge(sentAt);
+      // A commit that Redis refuses (out of memory) leaves the lease behind.
+      return this.#abort(request, owned);
+    }
+    budget.charge(sentAt);
+    this.options.counters[stored ? 'stored' : 'fenced']++;
+    return stored;
+  }
+
+  /** @returns whether the lease was held */
+  #abort(request: LoadRequest, { token }: Ownership): Promise<boolean> {
+    const { entryKey, budget } = request;
+    return budget.spend((deadline) => this.store.abort(entryKey, token, backoffOf(request), { deadline }));
   }
 
   /**

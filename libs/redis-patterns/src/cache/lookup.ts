@@ -1,5 +1,6 @@
 import { startTimer } from '../core/timer.js';
 import type { CachePolicy } from './cache-policy.js';
+import { CachedLoadError } from './cache.errors.js';
 import type { CacheCounters } from './cache-stats.js';
 import { decodeContent } from './entry.js';
 import { OFFLINE, type EntryReader, type Found, type FoundValue } from './entry-reader.js';
@@ -7,6 +8,7 @@ import type { Question } from './entry-store.js';
 import type { Flight, Flights } from './flights.js';
 import type { L1 } from './l1/l1.js';
 import { FactoryContext, type CacheFactory } from './load-context.js';
+import type { CacheLoadFailure } from './load-failure.js';
 import type { Loader } from './loader.js';
 import type { RecoveryQueue } from './recovery-queue.js';
 import { TimeBudget } from './time-budget.js';
@@ -77,13 +79,15 @@ export class Lookup {
     });
   }
 
-  async getOrLoad(wanted: Wanted): Promise<unknown> {
+  /** On the path of every hit: as few promises as can be. */
+  getOrLoad(wanted: Wanted): Promise<unknown> {
     const { entryKey, policy } = wanted;
     const copy = this.near(entryKey, policy);
-    if (copy !== undefined) return copy.value;
+    if (copy !== undefined) return Promise.resolve(copy.value);
     const budget = this.budget();
-    const found = await this.read(entryKey, policy, budget);
-    return found.state === 'hit' ? this.#hit(wanted, found) : this.resolve(wanted, found, budget);
+    return this.read(entryKey, policy, budget).then((found) =>
+      found.state === 'hit' ? this.#hit(wanted, found) : this.resolve(wanted, found, budget),
+    );
   }
 
   /** The value for a caller who has found that in Redis. */
@@ -99,6 +103,7 @@ export class Lookup {
         return this.#hit(wanted, found);
       }
       if (found.state === 'stale') return this.#stale(wanted, found, budget);
+      if (found.state === 'miss') this.#throwRemembered(wanted, policy.rememberedIn(found));
       signal?.throwIfAborted();
       if (joins === 0) counters[found.state === 'miss' ? 'misses' : 'offline']++;
       const running = joins < MAX_JOINS && options.stampede !== 'none' ? flights.find(entryKey) : undefined;
@@ -108,14 +113,18 @@ export class Lookup {
         const { onWait } = wanted;
         const offline = found.state === 'offline';
         const flight = loader.start({ entryKey, seenId, factory, policy, budget, offline, copy: undefined, onWait });
-        return (await flight.wait(signal)).value;
+        const outcome = await flight.wait(signal);
+        this.#throwRemembered(wanted, outcome.failure);
+        return outcome.value;
       }
       wanted.onWait?.();
       const { ticket } = running;
-      const { content, covers, offline } = await running.wait(signal);
-      // What cannot be copied cannot be shared: each caller makes its own.
-      if (content === undefined) return factory(contextOf(policy));
-      if (ticket <= covers || (offline && found.state === 'offline')) return decodeContent(content);
+      const { content, covers, offline, failure } = await running.wait(signal);
+      if (failure === undefined) {
+        // What cannot be copied cannot be shared: each caller makes its own.
+        if (content === undefined) return factory(contextOf(policy));
+        if (ticket <= covers || (offline && found.state === 'offline')) return decodeContent(content);
+      } else if (ticket <= covers) this.#throwRemembered(wanted, policy.rememberedIn({ failure }));
       budget = this.budget();
       found = await this.read(entryKey, policy, budget);
     }
@@ -123,6 +132,14 @@ export class Lookup {
 
   budget(): TimeBudget {
     return new TimeBudget(this.parts.operationTimeout);
+  }
+
+  /** @throws CachedLoadError if a load has failed before, and that is remembered; a new one for each caller */
+  #throwRemembered({ policy, onWait }: Wanted, failure: CacheLoadFailure | undefined): void {
+    if (failure === undefined) return;
+    onWait?.();
+    this.parts.counters.errorHits++;
+    throw new CachedLoadError(policy.name, failure);
   }
 
   #hit(wanted: Wanted, found: FoundValue): unknown {
@@ -146,7 +163,7 @@ export class Lookup {
       const { ticket } = flight;
       try {
         const outcome = await within(softTimeout, flight.wait(policy.signal));
-        if (outcome !== undefined && running === undefined) return outcome.value;
+        if (outcome !== undefined && outcome.failure === undefined && running === undefined) return outcome.value;
         if (outcome?.content !== undefined && ticket <= outcome.covers) return decodeContent(outcome.content);
       } catch {
         // Whoever started the refresh reports it.

@@ -149,6 +149,46 @@ export const expireScript: Script<[entryKey: string, leaseKey: string], [], 0 | 
 };
 
 /**
+ * Notes which entry was stored under a tag, and forgets some whose time is over, so that the index does not grow for ever.
+ *
+ * - `KEYS[1]` indexKey: entries that were stored under one token of the tag, by the end of their life
+ * - `ARGV[1]` entryKey: the entry
+ * - `ARGV[2]` px: its time to live, milliseconds
+ */
+export const indexAddScript: Script<[indexKey: string], [entryKey: string, px: number], 1> = {
+  name: 'cache.index-add',
+  sha: 'fc3735f673a6ef89a837b22aaaf36749f8eb4cb1',
+  effect: 'idempotent',
+  lua: [
+    "local time = redis.call('TIME')",
+    "local now = time[1] * 1000 + math.floor(time[2] / 1000)",
+    "redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])",
+    "if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end",
+    "local over = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now), 'LIMIT', 0, 100)",
+    "if #over > 0 then redis.call('ZREM', KEYS[1], unpack(over)) end",
+    "return 1",
+  ].join('\n'),
+};
+
+/**
+ * Gives entries of an index whose time is not over, those that end first before the others.
+ *
+ * - `KEYS[1]` indexKey: entries that were stored under one token of a tag
+ * - `ARGV[1]` limit: how many at most
+ * - returns their keys
+ */
+export const indexListScript: Script<[indexKey: string], [limit: number], string[]> = {
+  name: 'cache.index-list',
+  sha: '900a32ad64934571ea1bdbf71d1f4f5952a7d99e',
+  effect: 'read',
+  lua: [
+    "local time = redis.call('TIME')",
+    "local now = time[1] * 1000 + math.floor(time[2] / 1000)",
+    "return redis.call('ZRANGEBYSCORE', KEYS[1], string.format('(%.0f', now), '+inf', 'LIMIT', 0, ARGV[1])",
+  ].join('\n'),
+};
+
+/**
  * Stores an entry at once, and keeps running loads from storing theirs.
  *
  * - `KEYS[1]` entryKey: the entry
@@ -203,6 +243,24 @@ export const readGenerationsScript: Script<[generationsKey: string], [filler: st
     "  redis.call('PEXPIRE', KEYS[1], ARGV[3])",
     "end",
     "return cells",
+  ].join('\n'),
+};
+
+/**
+ * Deletes an entry that was stored under a token which its tag has no more. One that was stored anew stays.
+ *
+ * - `KEYS[1]` entryKey: the entry
+ * - `ARGV[1]` mark: `,<tag>=<token>,`
+ * - returns 1 when it was deleted
+ */
+export const reclaimScript: Script<[entryKey: string], [mark: string], 0 | 1> = {
+  name: 'cache.reclaim',
+  sha: '39e0602af7be93ace15c553901d0cd2dd36c6b00',
+  effect: 'idempotent',
+  lua: [
+    "local tags = string.match(redis.call('GETRANGE', KEYS[1], 0, 65535), '^~1;[^\\n]*;g=([^\\n]*)\\n')",
+    "if not tags or not string.find(',' .. tags .. ',', ARGV[1], 1, true) then return 0 end",
+    "return redis.call('UNLINK', KEYS[1])",
   ].join('\n'),
 };
 

@@ -3,6 +3,7 @@ import type { EngineContext, RedisConnection } from '../connection/index.js';
 import { runScript, sendScript } from '../scripting/index.js';
 import type { CommandLimits } from './entry-store.js';
 import { advanceGenerationsScript, readGenerationsScript, takeTokenScript } from './scripts.generated.js';
+import type { TagIndex } from './tag-index.js';
 import type { TagNames } from './tags.js';
 
 /** Milliseconds. */
@@ -28,6 +29,7 @@ export class TagStore {
     { connection, keys }: EngineContext,
     private readonly lifetimes: TagLifetimes,
     private readonly newToken: () => string,
+    private readonly index?: TagIndex,
   ) {
     this.#connection = connection;
     this.#prefix = `${keys.namespace}:cache~tag:`;
@@ -72,6 +74,17 @@ export class TagStore {
     });
   }
 
+  /**
+   * Keys of entries that were stored under a tag since it was invalidated last; they may be gone.
+   *
+   * @returns `undefined` without an index
+   */
+  async entriesOf(tag: string, limit: number, limits: CommandLimits): Promise<string[] | undefined> {
+    if (this.index === undefined) return undefined;
+    const [token] = await this.read([tag], limits);
+    return typeof token === 'string' ? this.index.list(tag, token, limit, limits) : [];
+  }
+
   /** The generations of all tags, for {@link unchanged}. */
   generations(limits: CommandLimits): Promise<string> {
     const { tagTtl, maxTtl } = this.lifetimes;
@@ -91,20 +104,27 @@ export class TagStore {
     const offsets = [...new Set(tags.map((tag) => cellOf(tag) * CELL))];
     const args: [string, number, ...number[]] = [value, this.lifetimes.tagTtl, ...offsets];
     await runScript(this.#connection, advanceGenerationsScript, [this.#generations], args, limits);
-    const results = await Promise.allSettled(tags.map((tag) => this.#replace(this.keyOf(tag), limits)));
+    const results = await Promise.allSettled(tags.map((tag) => this.#replace(tag, limits)));
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }
 
-  #replace(key: string, limits: CommandLimits): Promise<unknown> {
-    const token = this.newToken();
-    return this.#connection.run({
+  async #replace(tag: string, limits: CommandLimits): Promise<void> {
+    const [key, token] = [this.keyOf(tag), this.newToken()];
+    const former = await this.#connection.run({
       name: 'cache.invalidateTag',
       effect: 'idempotent',
       key,
       ...limits,
-      send: (client) => client.set(key, token, 'PX', this.lifetimes.tagTtl),
+      send: (client) => {
+        const { tagTtl } = this.lifetimes;
+        return this.index === undefined
+          ? client.set(key, token, 'PX', tagTtl)
+          : client.set(key, token, 'PX', tagTtl, 'GET');
+      },
     });
+    // A repetition finds what it has written itself: under that nothing is invalid.
+    if (this.index !== undefined && former !== null && former !== token) this.index.reclaim(tag, former);
   }
 }
 

@@ -15,14 +15,23 @@ export const NO_TAGS: TagNames = [];
 
 /** What a name may hold in a key, but not between the tags of an entry. */
 const SEPARATORS = /[,=;]/g;
+/** What nearly every name is: nothing of it has to be escaped. */
+const PLAIN = /^[\w.-]{1,128}$/;
 
 export function tagNames(tags: readonly string[] | undefined): TagNames {
   if (tags === undefined || tags.length === 0) return NO_TAGS;
-  if (tags.length === 1) return [tagName(tags[0]!)];
-  return [...new Set(tags.map(tagName))].toSorted();
+  const names = tags.map(tagName);
+  return areInOrder(names) ? names : [...new Set(names)].toSorted();
+}
+
+/** Without repetition, too. */
+function areInOrder(names: readonly string[]): boolean {
+  for (let index = 1; index < names.length; index++) if (names[index - 1]! >= names[index]!) return false;
+  return true;
 }
 
 function tagName(tag: string): string {
+  if (PLAIN.test(tag)) return tag;
   return escapePart(tag).replace(SEPARATORS, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 

@@ -1,9 +1,11 @@
 import { sleep } from '../core/abort.js';
 import { Deadline } from '../core/deadline.js';
 
+import { idOf } from './entry.js';
 import type { EntryReader, FoundValue } from './entry-reader.js';
 import type { EntryStore } from './entry-store.js';
 import type { Flight } from './flights.js';
+import type { CacheLoadFailure } from './load-failure.js';
 import type { LoadRequest } from './loader.js';
 import { isRedisFailure, mayHaveRun } from './redis-failure.js';
 
@@ -12,6 +14,8 @@ export interface Ownership {
   readonly kind: 'owner';
   /** Of the lease. */
   readonly token: string;
+  /** There is an entry that was not there when the caller looked: perhaps a stale copy. */
+  readonly unseen: boolean;
   /** Those of the policy's tags. */
   readonly tagTokens: readonly string[];
   /** The generations of all tags; `''` for a load that does not need them. */
@@ -20,12 +24,13 @@ export interface Ownership {
 
 /**
  * In which part a process loads: as the owner of the lease, who stores; as a guest, who does not; or without Redis. Or there
- * is a value after all: a fresh one, or a stale copy that others are refreshing.
+ * is a value after all: a fresh one, or a stale copy that others are refreshing; or an error that is remembered.
  */
 export type Turn =
   | Ownership
   | { readonly kind: 'guest' | 'offline' }
-  | { readonly kind: 'found'; readonly found: FoundValue; readonly covers: number };
+  | { readonly kind: 'found'; readonly found: FoundValue; readonly covers: number }
+  | { readonly kind: 'failed'; readonly failure: CacheLoadFailure; readonly covers: number };
 
 const FIRST_POLL = 20;
 const LONGEST_POLL = 100;
@@ -52,13 +57,16 @@ export class Turns {
       const covers = flight.nextRound();
       const asked = await this.#ask(request, seenId);
       if (asked === undefined) return { kind: 'offline' };
-      const { reply, ...ownership } = asked;
+      const { reply, token, tagTokens, generations } = asked;
       const [state, text, pttl] = reply;
-      if (state === 1) return { kind: 'owner', ...ownership };
-      const raw = { text, pttl, tokens: ownership.tagTokens };
+      const unseen = text !== null && idOf(text) !== seenId;
+      if (state === 1) return { kind: 'owner', token, tagTokens, generations, unseen };
+      const raw = { text, pttl, tokens: tagTokens };
       const found = await this.reader.settle(entryKey, raw, { tags: policy.tags, pttl: true }, budget);
       if (found.state === 'offline') return { kind: 'offline' };
       if (found.state !== 'miss') return { kind: 'found', found, covers };
+      const failure = policy.rememberedIn(found);
+      if (failure !== undefined) return { kind: 'failed', failure, covers };
       if (state === 0) {
         if (++unusable === MAX_UNUSABLE) return { kind: 'guest' };
         seenId = found.seenId;
@@ -81,22 +89,24 @@ export class Turns {
     const onLate = (): void => this.giveUp(entryKey, token, 0);
     const leaseMs = Math.min(lease, maxHold);
     const bare = policy.tags.length === 0 && policy.resultTags === undefined;
+    const sentAt = performance.now();
+    const { deadline } = budget;
     try {
-      return await budget.spend(async (deadline) => {
-        const begun = this.store.begin(entryKey, token, leaseMs, seenId, { deadline, onLate });
-        if (bare) return { token, reply: await begun, tagTokens: [], generations: '' };
-        const [reply, tagTokens, generations] = await Promise.allSettled([
-          begun,
-          this.store.tags.take(policy.tags, { deadline }),
-          policy.resultTags === undefined ? '' : this.store.tags.generations({ deadline }),
-        ]);
-        return { token, reply: valueOf(reply), tagTokens: valueOf(tagTokens), generations: valueOf(generations) };
-      });
+      const begun = this.store.begin(entryKey, token, leaseMs, seenId, { deadline, onLate });
+      if (bare) return { token, reply: await begun, tagTokens: [], generations: '' };
+      const [reply, tagTokens, generations] = await Promise.allSettled([
+        begun,
+        this.store.tags.take(policy.tags, { deadline }),
+        policy.resultTags === undefined ? '' : this.store.tags.generations({ deadline }),
+      ]);
+      return { token, reply: valueOf(reply), tagTokens: valueOf(tagTokens), generations: valueOf(generations) };
     } catch (error) {
       if (!isRedisFailure(error)) throw error;
       // With tags the lease may have been taken although something else has failed.
       if (mayHaveRun(error) || !bare) this.giveUp(entryKey, token, 0);
       return undefined;
+    } finally {
+      budget.charge(sentAt);
     }
   }
 

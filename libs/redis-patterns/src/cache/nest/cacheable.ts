@@ -39,7 +39,7 @@ const cacheable: MethodPattern<unknown> = {
  * hash of all arguments, which tells types apart. The method must be asynchronous, and the functions must fit its parameters: else
  * it does not compile. `this` is never part of a key, so the result must depend on the arguments alone.
  *
- * @throws (calls) what the method throws, unchanged and not cached; InvalidKeyError for arguments without a stable text
+ * @throws (calls) what the method throws, unchanged and not cached (see `cacheErrors`); InvalidKeyError for arguments without a stable text
  *
  * @example
  * ```ts

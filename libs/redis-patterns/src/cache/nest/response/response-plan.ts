@@ -1,4 +1,4 @@
-import { Logger, type ExecutionContext } from '@nestjs/common';
+import type { ExecutionContext } from '@nestjs/common';
 import 'reflect-metadata';
 import type { ValueCodec } from '../../../codec/index.js';
 import { InvalidOptionsError } from '../../../core/errors.js';
@@ -25,7 +25,6 @@ export class ResponsePlan {
   /** Writes a value as its entry does. */
   readonly values: ValueCodec;
   readonly #policy: CachePolicy;
-  readonly #logger = new Logger('RedisPatterns:Cache');
   readonly #warned = new Set<string>();
 
   /**
@@ -64,7 +63,7 @@ export class ResponsePlan {
   warnOnce(code: `ERR_${string}`, warning: string): void {
     if (this.#warned.has(code)) return;
     this.#warned.add(code);
-    this.#logger.warn(`${whereOf(this.site)}: ${warning} (${code})`);
+    this.cache.warn(code, `${whereOf(this.site)}: ${warning}`);
   }
 }
 

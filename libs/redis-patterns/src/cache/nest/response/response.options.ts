@@ -4,7 +4,7 @@ import type { Duration } from '../../../core/duration.js';
 import { durationSchema, parseOptions } from '../../../core/options.js';
 import type { CallSite } from '../../../nest/method-decorator/index.js';
 import type { CacheValueOptions } from '../../cache.options.js';
-import { tagsSchema, valueOptionsShape } from '../../cache.schema.js';
+import { entrySchema, tagsSchema } from '../../cache.schema.js';
 import { whereOf } from '../cache-source.js';
 
 /** Whose response it is. Nothing (`undefined`, `null`, `''`) is not cached; 0 is a value. */
@@ -17,7 +17,7 @@ export type ResponseScopeFunction = (context: ExecutionContext) => ResponseScope
 export type ResponseTagsFunction = (context: ExecutionContext) => readonly string[];
 
 /** Options of `@CacheResponse`. */
-export interface CacheResponseOptions extends Omit<CacheValueOptions, 'tags'> {
+export interface CacheResponseOptions extends Omit<CacheValueOptions, 'tags' | 'cacheErrors'> {
   /** How long a response stays in the cache. There is no default. */
   ttl: Duration;
   /**
@@ -72,8 +72,8 @@ const namesSchema = z
   )
   .optional();
 
-const schema = z.strictObject({
-  ...valueOptionsShape,
+// No errors: to later requests they would be another one, with another status.
+const schema = entrySchema.omit({ cacheErrors: true }).extend({
   ttl: z
     .unknown()
     .refine((ttl) => ttl !== undefined, TTL_REMEDY)
