@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { RedisPatternsModule, type ConnectionOptions } from 'nestjs-redis-patterns';
+import { AccountsModule } from './accounts/accounts.module.js';
 import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { ProductsModule } from './products/products.module.js';
@@ -19,6 +20,7 @@ function connection(): ConnectionOptions {
     RedisPatternsModule.forRoot({ namespace: 'shop', connection: connection(), cache: { l1: true } }),
     ProductsModule,
     OrdersModule,
+    AccountsModule,
     FulfilmentModule,
   ],
   controllers: [RedisController],

@@ -26,6 +26,10 @@ Try:
                                                   the cache has the new price at once (@CachePut)
   curl -i -X POST ${url}/orders -H 'content-type: application/json' -H 'x-client: me' -d '{"productId":1}'
                                                   ten a minute for each client (@RateLimit), one at a time for each product (@WithLock)
+  curl -i -X POST ${url}/orders -H 'content-type: application/json' -H 'idempotency-key: 1' -d '{"productId":1}'
+                                                  again and again: it is one order, and its first answer (@Idempotent)
+  curl -i -X POST ${url}/login -H 'content-type: application/json' -d '{"user":"grace","password":"wrong"}'
+                                                  three wrong passwords lock the account for a minute (countWhen: 'failure')
   curl ${url}/orders/<id>                         placed, then fulfilled by a consumer (@StreamConsumer)
   curl ${url}/redis                               state and load of the connection, whatever Redis does
   ${url}/docs                                     all of it in the browser`);

@@ -19,11 +19,21 @@ interface Answer<Body> {
   readonly ms: number;
 }
 
-async function send<Body>(method: string, url: string, body?: object, client = 'tour'): Promise<Answer<Body>> {
+async function send<Body>(
+  method: string,
+  url: string,
+  body?: object,
+  client = 'tour',
+  key?: string,
+): Promise<Answer<Body>> {
   const began = performance.now();
   const response = await fetch(url, {
     method,
-    headers: { 'content-type': 'application/json', 'x-client': client },
+    headers: {
+      'content-type': 'application/json',
+      'x-client': client,
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const parsed = (await response.json()) as Body;
@@ -118,12 +128,44 @@ async function rateLimit({ id }: Product): Promise<void> {
   const passed = answers.filter(({ status }) => status === 201).length;
   const refused = answers.filter(({ status }) => status === 429);
   const retryAfter = refused[0]?.headers.get('retry-after');
-  say(
-    'rate limit',
-    `30 orders at once in two processes: ${passed} passed, ${refused.length} got 429, Retry-After: ${retryAfter} s`,
-  );
+  const standing = refused[0]?.headers.get('ratelimit');
+  say('rate limit', `30 orders at once in two processes: ${passed} passed, ${refused.length} got 429`);
+  say('', `with Retry-After: ${retryAfter}, and RateLimit: ${standing}`);
   expect(passed === 10 && refused.length === 20, 'exactly 10 of 30 orders pass');
   expect(Number(retryAfter) >= 1 && Number(retryAfter) <= 66, 'the 429 says when to come back');
+}
+
+async function lockOut(): Promise<void> {
+  const user = `grace-${randomUUID()}`;
+  const password = [...user].toReversed().join('');
+  const login = (shop: string, word: string) => send(`POST`, `${shop}/login`, { user, password: word });
+  const welcome = await login(first, password);
+  const guesses = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => login(i % 2 === 0 ? first : second, `guess ${i}`)),
+  );
+  const wrong = guesses.filter(({ status }) => status === 401).length;
+  const locked = await login(first, password);
+  say(
+    'login',
+    `20 guesses at once: ${wrong} were looked at, then even the right password gets ${locked.status}, Retry-After: ${locked.headers.get('retry-after')}`,
+  );
+  expect(welcome.status === 200 && wrong === 3 && locked.status === 429, 'three wrong passwords lock an account');
+}
+
+async function replay({ id }: Product): Promise<void> {
+  const client = randomUUID();
+  const key = randomUUID();
+  const order = (shop: string, productId = id) => send<Order>('POST', `${shop}/orders`, { productId }, client, key);
+  const placed = await order(first);
+  const again = await order(second);
+  const other = await order(second, id + 1);
+  const replayed = again.headers.get('idempotent-replayed');
+  say(
+    'idempotency',
+    `the same order again: order ${again.body.id} once more, Idempotent-Replayed: ${replayed}; another one with its key: ${other.status}`,
+  );
+  expect(placed.status === 201 && again.status === 201 && again.body.id === placed.body.id, 'an order is placed once');
+  expect(replayed === 'true' && other.status === 422, 'a key stands for one order');
 }
 
 async function lastItem({ id }: Product): Promise<Order> {
@@ -172,6 +214,8 @@ try {
   await memory(product);
   await writeThrough(product);
   await rateLimit(product);
+  await lockOut();
+  await replay(product);
   await fulfilled(await lastItem(product));
   await connection();
   console.log('Everything happened as promised.');

@@ -7,7 +7,7 @@ import {
   ApiTooManyRequestsResponse,
 } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { definePolicy, RateLimit } from 'nestjs-redis-patterns';
+import { definePolicy, Idempotent, RateLimit } from 'nestjs-redis-patterns';
 import { NewOrder, Order } from './order.js';
 import { OrdersService } from './orders.service.js';
 
@@ -25,7 +25,13 @@ export class OrdersController {
 
   @Post()
   @RateLimit(orderPolicy)
+  @Idempotent({ required: false })
   @ApiHeader({ name: 'x-client', required: false, description: 'Stands for a login; the address without it' })
+  @ApiHeader({
+    name: 'idempotency-key',
+    required: false,
+    description: 'The same order with the same key is placed once',
+  })
   @ApiCreatedResponse({ type: Order })
   @ApiConflictResponse({ description: 'Sold out' })
   @ApiTooManyRequestsResponse({ description: 'More than ten orders in a minute; Retry-After says when to come back' })
