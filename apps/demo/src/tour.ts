@@ -137,7 +137,7 @@ async function rateLimit({ id }: Product): Promise<void> {
 
 async function lockOut(): Promise<void> {
   const user = `grace-${randomUUID()}`;
-  const password = [...user].toReversed().join('');
+  const password = Array.from(user).toReversed().join('');
   const login = (shop: string, word: string) => send(`POST`, `${shop}/login`, { user, password: word });
   const welcome = await login(first, password);
   const guesses = await Promise.all(

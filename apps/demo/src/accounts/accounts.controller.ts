@@ -32,7 +32,7 @@ export class AccountsController {
   @ApiTooManyRequestsResponse({ description: 'Too many wrong passwords; Retry-After says when to come back' })
   login(@Body() { user, password }: Credentials): Welcome {
     if (typeof password !== 'string') throw new BadRequestException('password must be a text');
-    if (password !== [...user].toReversed().join('')) throw new UnauthorizedException('Wrong password');
+    if (password !== Array.from(user).toReversed().join('')) throw new UnauthorizedException('Wrong password');
     return { user };
   }
 }

@@ -55,9 +55,9 @@ export class EntryReader {
     const sentAt = performance.now();
     return this.store.read(entryKey, question, budget).then(
       (raw) => {
-        budget.charge(sentAt);
         const verdict = this.#judge(raw, question, question.tags);
-        if ('then' in verdict) return verdict;
+        if ('then' in verdict || verdict.state === 'hit') return verdict;
+        budget.charge(sentAt);
         return verdict.state === 'ask' ? this.settle(entryKey, raw, question, budget) : verdict;
       },
       (error: unknown) => {

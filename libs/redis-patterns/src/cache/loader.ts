@@ -1,6 +1,4 @@
-import { startTimer } from '../core/timer.js';
 import type { CachePolicy } from './cache-policy.js';
-import { CacheLoadTimeoutError } from './cache.errors.js';
 import type { CacheCounters } from './cache-stats.js';
 import type { Encoder } from './encoder.js';
 import type { Content } from './entry.js';
@@ -10,6 +8,7 @@ import type { Flight, Flights, LoadOutcome } from './flights.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { FactoryContext, type CacheFactory } from './load-context.js';
 import { failureContent } from './load-failure.js';
+import { withTimeout } from './load-timeout.js';
 import { isRedisFailure } from './redis-failure.js';
 import { unchanged } from './tag-store.js';
 import { formatTags, unionOfTags, type TagNames } from './tags.js';
@@ -155,7 +154,7 @@ export class Loader {
    * @returns whether nothing can have invalidated the value since its load began
    */
   async #settle(request: LoadRequest, owned: Ownership, loaded: Loaded, flight: Flight): Promise<boolean> {
-    const { entryKey, budget } = request;
+    const { entryKey } = request;
     try {
       const tagged =
         loaded.tags.length === 0
@@ -244,20 +243,4 @@ function resultTags(value: unknown, policy: CachePolicy, context: FactoryContext
 
 function backoffOf({ copy, policy }: LoadRequest): number {
   return copy === undefined ? 0 : policy.options.failBackoff;
-}
-
-/** What the factory gives, unless `timeouts.hard` comes first; then its signal aborts. */
-function withTimeout(made: unknown, { options, name }: CachePolicy, flight: Flight): unknown {
-  const { hardTimeout } = options;
-  if (hardTimeout === Infinity) return made;
-  return new Promise((resolve, reject) => {
-    const timer = startTimer(hardTimeout, () => {
-      const error = new CacheLoadTimeoutError(name, hardTimeout);
-      reject(error);
-      flight.abort(error);
-    });
-    void Promise.resolve(made)
-      .then(resolve, reject)
-      .finally(() => timer.clear());
-  });
 }

@@ -1,10 +1,24 @@
+import type { Charge } from './charges.js';
+import type { RateLimitResult } from './rate-limit.result.js';
+
+/** What was decided on some charges of a request. */
+export interface ChargedDecision {
+  readonly charges: readonly Charge[];
+  readonly result: RateLimitResult;
+}
+
+/** Gives back what a decision took, leases apart: once, however often it is called. Never rejects. */
+export type RefundCharges = (charges: readonly Charge[], result: RateLimitResult) => Promise<void>;
+
 /** What one request has been charged for, whichever guards carry the policies. */
-export class RequestCharges<Decision> {
+export class RequestCharges {
   /** Decisions, also those that are still being made, by the name of the policy. */
-  readonly decisions = new Map<string, Promise<Decision | undefined>>();
+  readonly decisions = new Map<string, Promise<ChargedDecision | undefined>>();
   readonly #running = new Set<object>();
   readonly #refunds: (() => void)[] = [];
   #failed = false;
+
+  constructor(private readonly refund: RefundCharges) {}
 
   /**
    * Has a charge given back as soon as all that runs for the request has ended well; what runs for it later is charged anew.
@@ -29,18 +43,34 @@ export class RequestCharges<Decision> {
     if (this.#failed || this.#running.size > 0) return;
     for (const refund of this.#refunds.splice(0)) refund();
   }
+
+  /**
+   * Gives back what the request has been charged for so far, leases apart, as it turned out to cost nothing. Neither waits nor
+   * fails: what Redis is not told stays taken for its window.
+   */
+  refundAll(): void {
+    // Decisions on several policies stand there for each of them.
+    for (const decision of new Set(this.decisions.values())) {
+      decision.then(
+        (decided) => decided && this.refund(decided.charges, decided.result),
+        () => undefined,
+      );
+    }
+  }
 }
 
 /**
  * Remembers, for as long as a request lives, what it has been charged for: several guards may carry a policy, but a request is
  * charged once.
  */
-export class ChargeLedger<Decision> {
-  readonly #requests = new WeakMap<object, RequestCharges<Decision>>();
+export class ChargeLedger {
+  readonly #requests = new WeakMap<object, RequestCharges>();
 
-  of(request: object): RequestCharges<Decision> {
+  constructor(private readonly refund: RefundCharges) {}
+
+  of(request: object): RequestCharges {
     let charges = this.#requests.get(request);
-    if (charges === undefined) this.#requests.set(request, (charges = new RequestCharges()));
+    if (charges === undefined) this.#requests.set(request, (charges = new RequestCharges(this.refund)));
     return charges;
   }
 }

@@ -36,7 +36,7 @@ export class RateLimitService {
   /** The policies of the application. @internal */
   readonly policies: PolicyBook;
   /** What requests have been charged for. @internal */
-  readonly ledger = new ChargeLedger<RateLimitResult>();
+  readonly ledger = new ChargeLedger((charges, result) => this.refundCharges(charges, result));
   readonly #decider: Decider;
   readonly #leases: Leases;
   readonly #closing = new AbortController();

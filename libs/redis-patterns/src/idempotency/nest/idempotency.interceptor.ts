@@ -4,6 +4,7 @@ import { of, type Observable } from 'rxjs';
 import { NotBoundError } from '../../core/errors.js';
 import { HttpExchange } from '../../nest/http/exchange.js';
 import { PATTERNS_RUNTIME, type PatternsRuntime } from '../../nest/method-decorator/index.js';
+import { RateLimitService } from '../../rate-limit/index.js';
 import { IdempotencyRefusedError } from '../idempotency.errors.js';
 import { IdempotencyHttpException } from './idempotency-http.exception.js';
 import { IdempotentUse } from './idempotent-use.js';
@@ -45,7 +46,13 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   /** A replay has run nothing, so it costs no rate limit. */
-  #onReplay(_request: object): void {}
+  #onReplay(request: object): void {
+    try {
+      this.runtime.engine(RateLimitService).ledger.of(request).refundAll();
+    } catch {
+      // A test may have put anything in the place of the limits, or have left them out.
+    }
+  }
 }
 
 /** On each handler with `@Idempotent`: without the interceptor of the application nothing would protect it. */

@@ -6,8 +6,8 @@ import type { EventEmitter } from 'node:events';
 export interface HttpRequest {
   readonly method: string;
   readonly headers: Record<string, string | string[] | undefined>;
-  readonly query?: unknown;
-  readonly params?: unknown;
+  readonly query?: Record<string, unknown>;
+  readonly params?: Record<string, unknown>;
   readonly body?: unknown;
   readonly user?: unknown;
   /** Of Nest, for controllers with a host. */
@@ -25,6 +25,11 @@ interface HttpResponse extends EventEmitter {
   readonly raw?: EventEmitter;
 }
 
+/** The route as it was declared, such as `/orders/:id`. */
+export function routeOf({ route, routeOptions }: HttpRequest): string {
+  return route?.path ?? routeOptions?.url ?? '';
+}
+
 /** A request and its response, whichever framework they belong to. */
 export class HttpExchange {
   readonly request: HttpRequest;
@@ -39,11 +44,6 @@ export class HttpExchange {
     this.#response = http.getResponse<HttpResponse>();
   }
 
-  /** The route as it was declared, such as `/orders/:id`. */
-  get route(): string {
-    return this.request.route?.path ?? this.request.routeOptions?.url ?? '';
-  }
-
   get status(): number {
     return this.#response.statusCode;
   }
@@ -54,7 +54,13 @@ export class HttpExchange {
 
   /** A copy; names are in lower case. */
   headers(): Record<string, HeaderValue | undefined> {
-    return { ...this.#response.getHeaders() };
+    return this.#response.getHeaders();
+  }
+
+  /** Empty when it is not set. */
+  header(name: string): string {
+    const value = this.adapter.getHeader(this.#response, name) as HeaderValue | undefined;
+    return value === undefined ? '' : String(value);
   }
 
   setHeader(name: string, value: HeaderValue): void {
@@ -64,6 +70,15 @@ export class HttpExchange {
   /** Whether the handler has answered by itself, so that what it returned is not the answer. */
   get isAnswered(): boolean {
     return Boolean(this.adapter.isHeadersSent(this.#response));
+  }
+
+  /** `@fastify/cookie` keeps cookies aside until the response is sent. */
+  get hasPendingCookies(): boolean {
+    return Object.getOwnPropertySymbols(this.#response).some((symbol) => {
+      if (symbol.description !== 'fastify.reply.setCookies') return false;
+      const cookies = (this.#response as unknown as Record<symbol, Map<string, unknown> | null>)[symbol];
+      return cookies !== null && cookies !== undefined && cookies.size > 0;
+    });
   }
 
   /** Calls back when the client has left or been answered. Returns a function that stops listening. */

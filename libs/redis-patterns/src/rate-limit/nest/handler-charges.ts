@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
+import type { ChargedDecision } from '../charge-ledger.js';
 import { checkCost, type Charge } from '../charges.js';
 import type { SubjectSource } from '../policy.js';
-import type { RateLimitResult } from '../rate-limit.result.js';
 import type { Lease } from '../lease.js';
 import type { RateLimitService } from '../rate-limit.service.js';
 import { clientAddress } from './client-address.js';
@@ -11,8 +11,7 @@ import { requestOf } from './client-request.js';
 import { requestSubject, type Client } from './request-subject.js';
 
 /** What was decided about a request. */
-export interface HandlerDecision {
-  readonly result: RateLimitResult;
+export interface HandlerDecision extends ChargedDecision {
   readonly lease: Lease | null;
   /** What is to be given back if the request ends well. */
   readonly refundable: readonly Charge[];
@@ -54,9 +53,9 @@ export async function chargeRequest(
   const { address } = client;
   const options = { request: context, ...(address === undefined ? undefined : { address }) };
   if (charges.some(({ policy }) => plan.leased.has(policy.name))) {
-    return { ...(await service.hold(charges, options)), refundable };
+    return { ...(await service.hold(charges, options)), charges, refundable };
   }
-  return { result: await service.decide(charges, options), lease: null, refundable };
+  return { result: await service.decide(charges, options), lease: null, charges, refundable };
 }
 
 async function wantedCharges(

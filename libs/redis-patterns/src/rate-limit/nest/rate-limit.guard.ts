@@ -3,9 +3,8 @@ import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { NotBoundError } from '../../core/errors.js';
 import { PATTERNS_RUNTIME, PatternsRuntime } from '../../nest/method-decorator/index.js';
 import { RateLimitExceededError, RateLimitUnavailableError } from '../rate-limit.errors.js';
-import type { RateLimitResult } from '../rate-limit.result.js';
 import { RateLimitService } from '../rate-limit.service.js';
-import { chargeRequest } from './handler-charges.js';
+import { chargeRequest, type HandlerDecision } from './handler-charges.js';
 import { planHandler, type HandlerPlan, type PlannedCharge } from './handler-plan.js';
 import { usesOf } from './limit-use.js';
 import { messageException } from './message-exceptions.js';
@@ -73,8 +72,8 @@ export class RateLimitGuard implements CanActivate {
       for (const { policy } of due) decisions.set(policy.name, decision);
     }
     for (const { policy } of plan.charges) {
-      const result = await decisions.get(policy.name);
-      if (result?.allowed === false) throw new RateLimitExceededError(result);
+      const decided = await decisions.get(policy.name);
+      if (decided?.result.allowed === false) throw new RateLimitExceededError(decided.result);
     }
   }
 
@@ -83,7 +82,7 @@ export class RateLimitGuard implements CanActivate {
     due: readonly PlannedCharge[],
     context: ExecutionContext,
     service: RateLimitService,
-  ): Promise<RateLimitResult | undefined> {
+  ): Promise<HandlerDecision | undefined> {
     const decided = await chargeRequest(plan, due, context, service);
     if (decided === undefined) return undefined;
     const { result, lease, refundable } = decided;
@@ -99,7 +98,7 @@ export class RateLimitGuard implements CanActivate {
       }
     }
     this.#setHeaders(context, limitHeaders(service.options.headers, result, plan.leased));
-    return result;
+    return decided;
   }
 
   async #asAnswer(error: unknown, context: ExecutionContext): Promise<unknown> {

@@ -1,4 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
+import { userIdOf } from '../../nest/http/user-id.js';
 import type { SubjectSource } from '../policy.js';
 import type { RateLimitService } from '../rate-limit.service.js';
 import { RateLimitSubjectError } from '../rate-limit.errors.js';
@@ -53,9 +54,8 @@ export function checkSubject(subject: unknown, where: string): string {
 }
 
 function userSubject(user: object, where: string): string {
-  const { id, sub, userId } = user as { id?: unknown; sub?: unknown; userId?: unknown };
-  const found = [id, sub, userId].find((each) => each !== undefined && each !== null && each !== '');
-  if (typeof found === 'string' || typeof found === 'number' || typeof found === 'bigint') return `user:${found}`;
+  const id = userIdOf(user);
+  if (id !== undefined) return `user:${id}`;
   throw new RateLimitSubjectError(where, "the user has no 'id', 'sub' or 'userId'; give 'by' as a function");
 }
 

@@ -2,7 +2,8 @@ import type { ExecutionContext } from '@nestjs/common';
 import { InvalidKeyError } from '../../../keys/index.js';
 import type { Carried, Handler } from './carrier.js';
 import { isNotModified } from './etag.js';
-import type { HttpExchange } from './exchange.js';
+import type { HttpExchange } from '../../../nest/http/exchange.js';
+import type { HiddenQuery } from './hidden-query.js';
 import { admit, Bypass, type Admission } from './response-key.js';
 import { ResponseLoad, Unshared } from './response-load.js';
 import type { ResponsePlan } from './response-plan.js';
@@ -16,6 +17,7 @@ export class ResponseCall implements Carried {
     private readonly plan: ResponsePlan,
     private readonly context: ExecutionContext,
     private readonly exchange: HttpExchange,
+    private readonly query: HiddenQuery,
   ) {}
 
   /**
@@ -24,8 +26,7 @@ export class ResponseCall implements Carried {
    * @throws what the handler throws, which is not stored
    */
   run(handler: Handler): unknown {
-    const { exchange } = this;
-    return exchange.isHiding ? this.#runHidden(handler) : this.#run(handler);
+    return this.query.isHiding ? this.#runHidden(handler) : this.#run(handler);
   }
 
   /** Interceptors see all of the query again when the handler is done. */
@@ -33,7 +34,7 @@ export class ResponseCall implements Carried {
     try {
       return await this.#run(handler);
     } finally {
-      this.exchange.showQuery();
+      this.query.show();
     }
   }
 
@@ -56,7 +57,7 @@ export class ResponseCall implements Carried {
 
   async #answerGet(key: string, handler: Handler): Promise<unknown> {
     const { plan, exchange } = this;
-    const load = new ResponseLoad(plan, exchange, handler);
+    const load = new ResponseLoad(plan, exchange, this.query, handler);
     try {
       const stored = await plan.cache.getOrSet<StoredResponse>(key, load.run, plan.policyFor(this.context));
       return this.#give(stored, stored === load.made ? 'MISS' : stateOf(stored, plan));

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from '@jest/globals';
 import { KeyBuilder } from '../../../keys/index.js';
 import { isNotModified } from './etag.js';
-import type { HttpRequest } from './exchange.js';
+import type { HttpRequest } from '../../../nest/http/exchange.js';
 import { ResponseKeys } from './response-key.js';
 
 const OPTIONS = {

@@ -1,6 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { escapePart, type KeyPart } from '../../../keys/index.js';
-import type { HttpRequest } from './exchange.js';
+import { routeOf, type HttpRequest } from '../../../nest/http/exchange.js';
+import { isId } from '../../../nest/http/user-id.js';
 import type { ResolvedResponseOptions, ResponseScope } from './response.options.js';
 
 /** First part of the keys of all responses. */
@@ -60,7 +61,7 @@ export class ResponseKeys {
   }
 
   #prefixOf(request: HttpRequest): string {
-    const route = request.route?.path ?? request.routeOptions?.url ?? '';
+    const route = routeOf(request);
     let prefix = this.#prefixes.get(route);
     if (prefix === undefined) {
       prefix = `${RESPONSE_RESOURCE}:${escapePart(this.handler)}:${escapePart(route)}`;
@@ -115,6 +116,5 @@ export function admit(
 
 function admitScope(scope: ResponseScope): Admission {
   if (scope === undefined || scope === null || scope === '') return Bypass.NO_SCOPE;
-  const isText = typeof scope === 'string' || typeof scope === 'bigint' || Number.isFinite(scope);
-  return isText ? scope : Bypass.NOT_A_SCOPE;
+  return isId(scope) ? scope : Bypass.NOT_A_SCOPE;
 }

@@ -1,7 +1,8 @@
 import { isObservable, lastValueFrom } from 'rxjs';
 import type { CacheLoadContext } from '../../load-context.js';
 import type { Handler } from './carrier.js';
-import type { HttpExchange } from './exchange.js';
+import type { HttpExchange } from '../../../nest/http/exchange.js';
+import type { HiddenQuery } from './hidden-query.js';
 import type { ResponsePlan } from './response-plan.js';
 import { baselineOf, mayBeShared, storedResponse, type StoredResponse } from './stored-response.js';
 import { undeclaredVary } from './vary.js';
@@ -25,6 +26,7 @@ export class ResponseLoad {
   constructor(
     private readonly plan: ResponsePlan,
     private readonly exchange: HttpExchange,
+    private readonly query: HiddenQuery,
     private readonly handler: Handler,
   ) {}
 
@@ -49,14 +51,14 @@ export class ResponseLoad {
   };
 
   async #handle(): Promise<unknown> {
-    const { exchange, plan } = this;
+    const { query, plan } = this;
     // What is not part of the key must not get into what others will see. A refresh runs when the request has got it back.
-    exchange.hideQueryExcept(plan.options.query ?? []);
+    query.hideExcept(plan.options.query ?? []);
     try {
       const made = this.handler();
       return await (isObservable(made) ? lastValueFrom(made) : made);
     } finally {
-      exchange.showQuery();
+      query.show();
     }
   }
 }

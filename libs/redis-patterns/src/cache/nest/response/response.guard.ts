@@ -3,7 +3,8 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { NotBoundError } from '../../../core/errors.js';
 import { PATTERNS_RUNTIME, PatternsRuntime } from '../../../nest/method-decorator/index.js';
 import { carry } from './carrier.js';
-import { HttpExchange } from './exchange.js';
+import { HttpExchange } from '../../../nest/http/exchange.js';
+import { HiddenQuery } from './hidden-query.js';
 import { ResponseCall } from './response-call.js';
 import type { ResponsePlan } from './response-plan.js';
 import { ResponseUse } from './response-use.js';
@@ -27,8 +28,9 @@ export class CacheResponseGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const plan = this.#planOf(context);
     const exchange = new HttpExchange(context, this.adapterHost.httpAdapter);
-    exchange.hideQueryExcept(plan.options.query ?? []);
-    carry(exchange.request, new ResponseCall(plan, context, exchange));
+    const query = new HiddenQuery(exchange.request);
+    query.hideExcept(plan.options.query ?? []);
+    carry(exchange.request, new ResponseCall(plan, context, exchange, query));
     return true;
   }
 

@@ -1,6 +1,6 @@
 import { CodecError, type ValueCodec } from '../../../codec/index.js';
 import { digestOf } from './etag.js';
-import type { HeaderValue, HttpExchange } from './exchange.js';
+import type { HeaderValue, HttpExchange } from '../../../nest/http/exchange.js';
 
 /** A response as it is stored. Names are short, as they are in each entry. */
 export interface StoredResponse {

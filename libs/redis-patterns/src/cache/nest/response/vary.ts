@@ -1,4 +1,4 @@
-import type { HttpExchange } from './exchange.js';
+import type { HttpExchange } from '../../../nest/http/exchange.js';
 import type { ResolvedResponseOptions } from './response.options.js';
 import type { Baseline } from './stored-response.js';
 

@@ -2,7 +2,8 @@ import type { ExecutionContext } from '@nestjs/common';
 import 'reflect-metadata';
 import { hashArguments, InvalidKeyError, type Key } from '../../../keys/index.js';
 import type { CallSite } from '../../../nest/method-decorator/index.js';
-import type { HttpExchange } from '../../../nest/http/exchange.js';
+import { routeOf, type HttpExchange } from '../../../nest/http/exchange.js';
+import { isId, userIdOf } from '../../../nest/http/user-id.js';
 import { IdempotencyKeyError, IdempotencyScopeError } from '../../idempotency.errors.js';
 import type { ResolvedHandlerOptions } from './handler.options.js';
 
@@ -51,9 +52,15 @@ export class RequestKeys {
 
   /** @throws IdempotencyScopeError */
   async recordKey(clientKey: string, exchange: HttpExchange, context: ExecutionContext): Promise<Key> {
-    const { request, route } = exchange;
+    const { request } = exchange;
     const host = this.#hasHost ? [request.hosts ?? {}] : [];
-    return [`${request.method} ${route}`, ...this.#place, ...host, await this.#scopeOf(exchange, context), clientKey];
+    return [
+      `${request.method} ${routeOf(request)}`,
+      ...this.#place,
+      ...host,
+      await this.#scopeOf(exchange, context),
+      clientKey,
+    ];
   }
 
   /** @throws IdempotencyKeyError for a payload without a stable text */
@@ -74,17 +81,12 @@ export class RequestKeys {
     const { scope } = this.options;
     if (scope !== undefined) {
       const given = await scope(context);
-      if (isName(given)) return `=${given}`;
+      if (isId(given)) return `=${given}`;
       throw new IdempotencyScopeError(this.where, "'scope' gave no text or number; it must name whose key it is");
     }
     if (user === undefined || user === null) return 'anonymous';
-    const { id, sub, userId } = user as { id?: unknown; sub?: unknown; userId?: unknown };
-    const found = [id, sub, userId].find(isName);
-    if (found !== undefined) return `user:${found}`;
+    const id = userIdOf(user);
+    if (id !== undefined) return `user:${id}`;
     throw new IdempotencyScopeError(this.where, "the user has no 'id', 'sub' or 'userId'; give 'scope'");
   }
-}
-
-function isName(value: unknown): value is string | number | bigint {
-  return (typeof value === 'string' && value !== '') || typeof value === 'bigint' || Number.isFinite(value);
 }
