@@ -51,12 +51,11 @@ export function createClient(
 }
 
 function redisOptions(
-  { commandTimeout, connectTimeout, username, password, tls, ioredis }: ResolvedConnectionOptions,
+  { connectTimeout, username, password, tls, ioredis }: ResolvedConnectionOptions,
   role: ConnectionRole,
   socketName: string,
   delay: ReconnectDelay,
 ): RedisOptions {
-  const socketTimeout = socketTimeoutOf(role, commandTimeout);
   return {
     keepAlive: 10_000,
     ...(ioredis as RedisOptions | undefined),
@@ -69,7 +68,6 @@ function redisOptions(
     maxRetriesPerRequest: 0,
     autoResubscribe: false,
     enableAutoPipelining: false,
-    ...(socketTimeout === undefined ? {} : { socketTimeout }),
     // ioredis drops the `invalidate` pushes of RESP3.
     ...(role === 'tracking' ? { protocol: 2 } : {}),
     disconnectTimeout: 500,
@@ -84,10 +82,10 @@ function redisOptions(
 }
 
 /**
- * A socket that owes a reply for this long is replaced; the deadline of a call is the gate's. Sockets that only listen
- * owe none: they ask for a sign of life themselves.
+ * Milliseconds after which a socket that owes a reply is replaced; the deadline of a call is the gate's. Sockets that only
+ * listen owe none: they ask for a sign of life themselves.
  */
-function socketTimeoutOf(role: ConnectionRole, commandTimeout: number): number | undefined {
+export function silenceLimit(role: ConnectionRole, commandTimeout: number): number | undefined {
   if (role === 'subscriber' || role === 'tracking') return undefined;
   return role === 'blocking' ? MAX_BLOCK + 3 * commandTimeout : 3 * commandTimeout;
 }

@@ -1,11 +1,12 @@
 import { Cluster, type Redis } from 'ioredis';
 import { sleep } from '../core/abort.js';
 import { safeCause } from './classify.js';
-import { createClient, reconnectDelay, refusedDelay, type ClientRequest } from './client-factory.js';
+import { createClient, reconnectDelay, refusedDelay, silenceLimit, type ClientRequest } from './client-factory.js';
 import { ClusterNodes } from './cluster-nodes.js';
 import { CurrentPassword } from './current-password.js';
 import { SocketEndpoint, type BreakerListener, type Endpoint } from './endpoint.js';
 import type { RedisClient } from './redis-connection.js';
+import { SilenceWatch } from './silence-watch.js';
 
 export interface StateChange {
   readonly from: string;
@@ -151,6 +152,8 @@ export class ClientHandle {
   #endpoint(socket: Redis): SocketEndpoint {
     const { role, options } = this.request;
     const limits = role === 'command' ? options.breaker : false;
+    const limit = silenceLimit(role, options.commandTimeout);
+    if (limit !== undefined) new SilenceWatch(socket, limit);
     return new SocketEndpoint(this.client, socket, limits, {
       breaker: (state, node) => {
         if (this.#closed) return;
