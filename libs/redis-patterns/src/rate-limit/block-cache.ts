@@ -1,4 +1,4 @@
-import type { Ticket } from './limit-store.js';
+import type { Charge } from './charges.js';
 import type { ResolvedPolicy } from './policy.js';
 import type { Standing } from './rate-limit.result.js';
 
@@ -15,8 +15,12 @@ interface Refusal {
  * monotonic clock.
  */
 export class BlockCache {
-  /** In the order in which they came: none lives for longer than `maxAge`, so that no other order is worth its time. */
-  readonly #refusals = new Map<string, Refusal>();
+  /**
+   * By policy and subject, as a key would have to be built first. In the order in which they came: none lives for longer than
+   * `maxAge`, so that no other order is worth its time.
+   */
+  readonly #refusals = new Map<string, Map<string, Refusal>>();
+  #size = 0;
 
   constructor(
     private readonly limits: { readonly max: number; readonly maxAge: number },
@@ -24,36 +28,37 @@ export class BlockCache {
   ) {}
 
   get size(): number {
-    return this.#refusals.size;
+    return this.#size;
   }
 
   /** @param cost what was refused: it says nothing of calls that cost less */
-  store({ key, policy }: Ticket, cost: number, standing: Standing): void {
+  store({ subject, policy }: Charge, cost: number, standing: Standing): void {
     // Who holds a lease gives it back when he is done, and not at a time that is known.
     if (policy.algorithm === 'concurrency') return;
     const storedAt = this.now();
     // A timer may fire a millisecond before its time: who has waited is to be asked for in Redis.
     const holds = standing.wait < 0 ? Infinity : standing.wait - 1;
     if (holds <= 0) return;
-    this.#refusals.delete(key);
-    this.#refusals.set(key, {
+    let refusals = this.#refusals.get(policy.name);
+    if (refusals === undefined) this.#refusals.set(policy.name, (refusals = new Map()));
+    if (!refusals.delete(subject)) this.#size++;
+    refusals.set(subject, {
       policy,
       cost,
       standing,
       storedAt,
       until: storedAt + Math.min(holds, this.limits.maxAge),
     });
-    if (this.#refusals.size <= this.limits.max) return;
-    this.#refusals.delete(this.#refusals.keys().next().value!);
+    if (this.#size > this.limits.max) this.forget(policy.name, refusals.keys().next().value!);
   }
 
   /** Where the subject stands, if a call of this cost is refused by what is known. */
-  find({ key, policy }: Ticket, cost: number): Standing | undefined {
-    const refusal = this.#refusals.get(key);
+  find({ subject, policy }: Charge, cost: number): Standing | undefined {
+    const refusal = this.#refusals.get(policy.name)?.get(subject);
     if (refusal === undefined) return undefined;
     const now = this.now();
     if (now >= refusal.until || refusal.policy !== policy) {
-      this.#refusals.delete(key);
+      this.forget(policy.name, subject);
       return undefined;
     }
     if (cost < refusal.cost) return undefined;
@@ -68,7 +73,7 @@ export class BlockCache {
     };
   }
 
-  forget(key: string): void {
-    this.#refusals.delete(key);
+  forget(policy: string, subject: string): void {
+    if (this.#refusals.get(policy)?.delete(subject) === true) this.#size--;
   }
 }

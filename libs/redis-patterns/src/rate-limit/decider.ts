@@ -7,7 +7,14 @@ import { LocalLimiter } from './local-limiter.js';
 import type { OnStoreError, ResolvedPolicy } from './policy.js';
 import { RateLimitUnavailableError } from './rate-limit.errors.js';
 import type { ResolvedRateLimitOptions } from './rate-limit.options.js';
-import { deniedResult, toPolicyResult, toResult, uncountedResult, type RateLimitResult } from './rate-limit.result.js';
+import {
+  deniedResult,
+  toPolicyResult,
+  toResult,
+  uncountedResult,
+  type PolicyResult,
+  type RateLimitResult,
+} from './rate-limit.result.js';
 import { Receipts } from './receipts.js';
 import { Selection, type CallFacts } from './selection.js';
 import { decideAcross, type SlotAnswer } from './slots.js';
@@ -56,7 +63,7 @@ export class Decider {
 
   /** Forgets what this process knows of refusals, as there may be room now. */
   forgetRefusals(tickets: readonly Ticket[]): void {
-    for (const { key } of tickets) this.#cache?.forget(key);
+    for (const { policy, subject } of tickets) this.#cache?.forget(policy.name, subject);
   }
 
   /** Gives back what a decision took for these charges, leases apart: once, however often it is asked for. Never rejects. */
@@ -85,14 +92,14 @@ export class Decider {
 
   #ask(charges: readonly Charge[], options: DecideOptions): Promise<RateLimitResult> {
     const { mode = 'take', signal, leaseId } = options;
-    const tickets = this.#tickets(charges);
     if (mode !== 'peek') {
       if (leaseId === undefined) {
-        for (const { policy } of tickets) if (policy.algorithm === 'concurrency') return noLease(policy);
+        for (const { policy } of charges) if (policy.algorithm === 'concurrency') return noLease(policy);
       }
-      const cached = this.#refusedBefore(tickets, mode);
+      const cached = this.#refusedBefore(charges, mode);
       if (cached !== undefined) return Promise.resolve(cached);
     }
+    const tickets = this.#tickets(charges);
     const call = { deadline: this.options.deadline, signal, leaseId, onLate: undefined as undefined | LateReply };
     if (options.onLate !== undefined) call.onLate = (reply) => void (reply[0] !== 0 && options.onLate!());
     const slots = this.store.bySlot(tickets);
@@ -116,16 +123,16 @@ export class Decider {
     return watching ? tickets.sort((a, b) => Number(a.policy.shadow) - Number(b.policy.shadow)) : tickets;
   }
 
-  #refusedBefore(tickets: readonly Ticket[], mode: Mode): RateLimitResult | undefined {
+  #refusedBefore(charges: readonly Charge[], mode: Mode): RateLimitResult | undefined {
     const cache = this.#cache;
     if (cache === undefined || cache.size === 0) return undefined;
-    const known = [];
-    for (const ticket of tickets) {
-      const { policy } = ticket;
-      const standing = policy.shadow ? undefined : cache.find(ticket, refusedCost(ticket, mode));
-      if (standing !== undefined) known.push(toPolicyResult(policy, standing));
+    let known: PolicyResult[] | undefined;
+    for (const charge of charges) {
+      const { policy } = charge;
+      const standing = policy.shadow ? undefined : cache.find(charge, refusedCost(charge, mode));
+      if (standing !== undefined) (known ??= []).push(toPolicyResult(policy, standing));
     }
-    return known.length === 0 ? undefined : toResult(known, { at: undefined, charged: 0, source: 'cache' });
+    return known === undefined ? undefined : toResult(known, { at: undefined, charged: 0, source: 'cache' });
   }
 
   #decided(tickets: readonly Ticket[], reply: readonly number[], mode: Mode): RateLimitResult {
@@ -199,7 +206,7 @@ function noLease({ name }: ResolvedPolicy): Promise<never> {
 }
 
 /** The cost that a refusal is about. */
-function refusedCost({ cost }: Ticket, mode: Mode): number {
+function refusedCost({ cost }: Charge, mode: Mode): number {
   return mode === 'some' ? Math.min(1, cost) : cost;
 }
 

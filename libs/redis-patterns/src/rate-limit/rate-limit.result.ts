@@ -79,6 +79,8 @@ export function toResult(
     if (each.retryAfterMs > top.retryAfterMs || tighter) top = each;
   }
   const allowed = top.allowed || top.shadow;
+  const violated: string[] = [];
+  if (!allowed) for (const each of policies) if (!each.allowed && !each.shadow) violated.push(each.policy);
   return {
     allowed,
     limit: top.limit,
@@ -87,7 +89,7 @@ export function toResult(
     resetAfterMs: top.resetAfterMs,
     policy: top.policy,
     policies,
-    violated: allowed ? [] : policies.filter((each) => !each.allowed && !each.shadow).map((each) => each.policy),
+    violated,
     retryable: allowed || top.retryable,
     at,
     charged,
