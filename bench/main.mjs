@@ -2,7 +2,9 @@
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { cache } from './areas/cache.mjs';
+import { cacheResponse } from './areas/cache-response.mjs';
 import { connections } from './areas/connections.mjs';
+import { idempotency } from './areas/idempotency.mjs';
 import { lock } from './areas/lock.mjs';
 import { rateLimit } from './areas/rate-limit.mjs';
 import { stream } from './areas/stream.mjs';
@@ -10,7 +12,15 @@ import { commandCounter } from './lib/commands.mjs';
 import { measureScenario } from './lib/measure.mjs';
 import { printTables } from './lib/table.mjs';
 
-const AREAS = { connections, cache, 'rate-limit': rateLimit, lock, stream };
+const AREAS = {
+  connections,
+  cache,
+  'cache-response': cacheResponse,
+  'rate-limit': rateLimit,
+  idempotency,
+  lock,
+  stream,
+};
 const FULL = { callers: [1, 16, 64], rounds: 5, sliceMs: 160, warmUpMs: 100, quick: false };
 const QUICK = { callers: [1, 16, 64], rounds: 2, sliceMs: 60, warmUpMs: 40, quick: true };
 

@@ -1,80 +1,73 @@
-// A decision by one policy, beside the same script of the library's build sent by hand.
-import { RateLimitService } from 'nestjs-redis-patterns';
-import { openApplication, openRaw, peer } from '../lib/context.mjs';
+// Decisions beside the same script sent by hand and beside the peers, three limits over a slow line, refusals that are known, what a
+// guard costs a request, what a subject takes in Redis, and what each limiter admits beside an exact log.
+import { commandCounter } from '../lib/commands.mjs';
+import { openRaw } from '../lib/context.mjs';
+import { measureScenario } from '../lib/measure.mjs';
+import { bytesOfSubject } from '../lib/rate-limit/bytes.mjs';
+import { consumeArm, decisionCost, floorArms, limiterArm, rawArm } from '../lib/rate-limit/decisions.mjs';
+import { grants } from '../lib/rate-limit/grants.mjs';
+import { handlerCost } from '../lib/rate-limit/handlers.mjs';
+import { threeLimits } from '../lib/rate-limit/latency.mjs';
+import { openLimits, oursStorage, policiesOf } from '../lib/rate-limit/ours.mjs';
+import { expressStore, flexible, installed, nestLab } from '../lib/rate-limit/peers.mjs';
+import { refusedAgain } from '../lib/rate-limit/refused.mjs';
 
-const SUBJECTS = 1000;
-const LIMIT = 1_000_000;
-const BUILD = new URL('./rate-limit/scripts.generated.js', import.meta.resolve('nestjs-redis-patterns'));
+const TERMS = { limit: 10_000_000, windowMs: 60_000 };
+/** The storage keeps a log, which grows with the hits. */
+const LOG_TERMS = { limit: 10_000, windowMs: 1000 };
+const lean = (plan) => (plan.quick ? { ...plan, callers: [1, 64] } : plan);
+/** Arms differ by a few microseconds: many short slices in turn, so that other work on the machine hits all of them alike. */
+const inShortSlices = (plan) => ({ ...lean(plan), rounds: plan.rounds * 4, sliceMs: plan.sliceMs / 4 });
+const scriptsOf = (folder) =>
+  import(new URL(`./${folder}/scripts.generated.js`, import.meta.resolve('nestjs-redis-patterns')).href);
 
 export async function rateLimit(url) {
   const raw = openRaw(url);
-  const { consumeScript } = await import(BUILD.href);
-  await raw.script('LOAD', consumeScript.lua);
-  const app = await openApplication(url, {
-    rateLimit: {
-      policies: {
-        fixed: { algorithm: 'fixed-window', limit: LIMIT, window: '1m' },
-        sliding: { algorithm: 'sliding-window', limit: LIMIT, window: '1m' },
-      },
-    },
-  });
-  const service = app.get(RateLimitService);
-  const scenarios = [];
-  for (const policy of ['fixed', 'sliding']) {
-    const call = await recordedCall(raw, consumeScript.sha, () => service.consume(policy, 'subject:0'));
-    let elsewhere = 0;
-    scenarios.push({
-      name: `${policy} window`,
-      arms: [
-        {
-          name: 'raw',
-          run: async (i) => {
-            const key = call.key.replace('subject:0', `raw:${i % SUBJECTS}`);
-            const [allowed] = await raw.evalsha(consumeScript.sha, 1, key, ...call.args);
-            if (allowed !== 1) throw new Error('A call below the limit was refused');
-          },
-        },
-        {
-          name: 'ours',
-          run: async (i) => {
-            const { allowed, source } = await service.consume(policy, `subject:${i % SUBJECTS}`);
-            if (!allowed) throw new Error('A call below the limit was refused');
-            if (source !== 'redis') elsewhere++;
-          },
-          teardown: async () => {
-            if (elsewhere === 0) return;
-            process.stderr.write(`[bench] ${policy} window: ${elsewhere} decisions of ours missed the deadline\n`);
-          },
-        },
-        ...(policy === 'fixed' ? await flexibleArm(raw) : []),
-      ],
-    });
-  }
-  const close = async () => {
-    await app.close();
-    raw.disconnect();
+  const { consumeScript } = await scriptsOf('rate-limit');
+  const { hitScript } = await scriptsOf('throttler');
+  const policies = policiesOf(TERMS.limit, TERMS.windowMs);
+  policies.log.window = LOG_TERMS.windowMs;
+  const { service, storage, close } = await openLimits(url, 'decisions', { policies });
+  const decision = async (policy, more = []) => {
+    const act = (subject) => service.consume(policy, subject);
+    const byHand = await rawArm(raw, consumeScript, act, ([units]) => units === 1);
+    return { name: [policy].flat().join(', '), arms: [byHand, consumeArm(service, policy), ...more] };
   };
-  return { scenarios, close };
-}
-
-/** Key and arguments of the EVALSHA that the service sends, as MONITOR shows it: the raw arm sends exactly that. */
-async function recordedCall(raw, sha, act) {
-  const monitor = await raw.monitor();
-  const seen = new Promise((resolve) => {
-    monitor.on('monitor', (_time, args) => void (/^evalsha$/i.test(args[0]) && resolve(args)));
-  });
-  await act();
-  const [, sent, count, key, ...args] = await seen;
-  monitor.disconnect();
-  if (sent !== sha || count !== '1' || !key.includes('subject:0'))
-    throw new Error(`Not the expected call: ${sent} ${key}`);
-  return { key, args };
-}
-
-async function flexibleArm(client) {
-  const modules = await peer('rate-limiter-flexible');
-  if (!modules) return [];
-  const [flexible] = modules;
-  const limiter = new flexible.RateLimiterRedis({ storeClient: client, points: LIMIT, duration: 60, keyPrefix: 'rlf' });
-  return [{ name: 'rate-limiter-flexible', run: (i) => limiter.consume(`subject:${i % SUBJECTS}`) }];
+  const peers = installed([await flexible(raw, TERMS), await expressStore(raw, TERMS)]);
+  const byStorage = oursStorage(storage, LOG_TERMS);
+  const count = commandCounter(raw);
+  const fixed = await decision('fixed', [...floorArms(raw), ...peers.map(limiterArm)]);
+  const decisions = [
+    fixed,
+    await decision('sliding'),
+    await decision('log'),
+    await decision('bucket'),
+    await decision(['fixed', 'sliding', 'bucket']),
+    {
+      name: 'throttler storage',
+      arms: [
+        await rawArm(raw, hitScript, byStorage.hit, ([refused]) => refused === 0),
+        ...installed([byStorage, await nestLab(raw, LOG_TERMS)]).map(limiterArm),
+      ],
+    },
+  ];
+  const scenarios = [
+    ...decisions.map((scenario) => ({
+      name: scenario.name,
+      measure: (plan) => measureScenario('rate-limit', scenario, inShortSlices(plan), count),
+    })),
+    { name: 'decision cost', measure: ({ rounds }) => decisionCost(fixed.arms, rounds) },
+    { name: 'three limits, 2 ms away', measure: (plan) => threeLimits(url, lean(plan), count) },
+    { name: 'refused', measure: (plan) => refusedAgain(url, raw, plan, count) },
+    { name: 'guard', measure: ({ rounds }) => handlerCost(url, raw, Math.ceil(rounds / 2), count) },
+    { name: 'bytes of a subject', measure: () => bytesOfSubject(url, raw) },
+    { name: 'grants', measure: ({ quick }) => grants(url, raw, quick) },
+  ];
+  return {
+    scenarios,
+    close: async () => {
+      await close();
+      raw.disconnect();
+    },
+  };
 }
