@@ -1,4 +1,5 @@
 import { raceSignal } from '../core/abort.js';
+import { LinkedList, type Linked } from '../core/linked-list.js';
 import type { Content } from './entry.js';
 import type { CacheLoadFailure } from './load-failure.js';
 import { NO_TAGS, type TagNames } from './tags.js';
@@ -24,14 +25,16 @@ export interface LoadOutcome {
  * between. So each caller takes a ticket, and before every command or factory that may decide the outcome the load begins a
  * new round: the outcome says up to which round it covers those who wait.
  */
-export class Flight {
+export class Flight implements Linked<Flight> {
+  before: Flight | undefined;
+  behind: Flight | undefined;
   /** Made when somebody asks for the signal: most factories do not, and it is the dearest part of a load. */
   #controller: AbortController | undefined;
   #round = 0;
   #waiting = 0;
   /** How many callers have waited for it. */
   waits = 0;
-  #outcome!: Promise<LoadOutcome>;
+  #outcome: Promise<LoadOutcome> | undefined;
 
   constructor(
     private readonly onAbandoned: (flight: Flight) => void,
@@ -48,8 +51,14 @@ export class Flight {
     return this.#controller?.signal.aborted ?? false;
   }
 
+  /** Until it has ended. */
   get outcome(): Promise<LoadOutcome> {
-    return this.#outcome;
+    return this.#outcome!;
+  }
+
+  /** It has ended: what still refers to it (former tables of a map do) is not to keep the value. */
+  release(): void {
+    this.#outcome = undefined;
   }
 
   start(load: (flight: Flight) => Promise<LoadOutcome>): void {
@@ -71,7 +80,7 @@ export class Flight {
     this.#waiting++;
     this.waits++;
     try {
-      return await raceSignal(this.#outcome, signal);
+      return await raceSignal(this.outcome, signal);
     } finally {
       if (--this.#waiting === 0 && signal?.aborted === true) {
         this.onAbandoned(this);
@@ -94,7 +103,7 @@ export class Flights {
   /** Those that new callers join. */
   readonly #byKey = new Map<string, Flight>();
   /** All, also those that were detached: for the end of the application. */
-  readonly #running = new Set<Flight>();
+  readonly #running = new LinkedList<Flight>();
 
   /** The load that a new caller joins, if there is one. */
   find(entryKey: string): Flight | undefined {
@@ -113,6 +122,7 @@ export class Flights {
     const end = (): void => {
       this.leave(entryKey, flight);
       this.#running.delete(flight);
+      flight.release();
     };
     // Also of a load that fails when all callers have left; those who wait get the error by their own promise.
     flight.outcome.then(end, end);

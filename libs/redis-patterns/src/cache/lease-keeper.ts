@@ -29,6 +29,8 @@ export class LeaseKeeper {
 /** The lease of a running load. Most loads end before the first renewal, so that it is little more than an entry in a list. */
 export class KeptLease implements Expiring {
   startedAt = performance.now();
+  before: Expiring | undefined;
+  behind: Expiring | undefined;
   readonly #heldSince = this.startedAt;
   #lane: Lane | undefined;
 

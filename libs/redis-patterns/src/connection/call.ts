@@ -33,6 +33,8 @@ const UNSENT = {
 export class Call<T> implements WaitingCall, Expiring {
   private stage: Stage = 'idle';
   readonly startedAt = performance.now();
+  before: Expiring | undefined;
+  behind: Expiring | undefined;
   private lane: Lane | undefined;
   /** After the deadline. */
   private timer: NodeJS.Timeout | undefined;

@@ -1,8 +1,10 @@
+import { LinkedList, type Linked } from './linked-list.js';
+
 /** Longest delay that `setTimeout` knows; it fires a longer one at once. */
 const LONGEST = 2 ** 31 - 1;
 
 /** Something that something happens to after a time, unless it is over before. */
-export interface Expiring {
+export interface Expiring extends Linked<Expiring> {
   /** As `performance.now()` counts. */
   readonly startedAt: number;
   expire(): void;
@@ -40,7 +42,7 @@ export class Deadlines {
 /** Things whose deadline comes equally long after their start. */
 export class Lane {
   /** In the order in which they began. */
-  readonly #members = new Set<Expiring>();
+  readonly #members = new LinkedList<Expiring>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -72,7 +74,7 @@ export class Lane {
   fire(): void {
     this.#timer = undefined;
     const now = performance.now();
-    for (const one of this.#members) {
+    for (let one = this.#members.first; one !== undefined; one = this.#members.first) {
       const left = one.startedAt + this.ms - now;
       // A timer may fire a millisecond before its time.
       if (left > 1) {
