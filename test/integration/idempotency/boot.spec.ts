@@ -19,7 +19,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Idempotent, RedisPatternsModule } from 'nestjs-redis-patterns';
+import { Idempotent, RateLimitService, RedisPatternsModule } from 'nestjs-redis-patterns';
 import type { Observable } from 'rxjs';
 import { eventually } from '../../support/eventually.js';
 import { describeOn, startOwn, type SharedTopology } from '../../support/topologies.js';
@@ -53,7 +53,11 @@ class Passing implements NestInterceptor {
   }
 }
 
-async function build(topology: SharedTopology, controllers: Type[], isGlobal = true): Promise<INestApplication> {
+async function build(
+  topology: SharedTopology,
+  controllers: Type[],
+  { isGlobal = true, limits }: { isGlobal?: boolean; limits?: object } = {},
+): Promise<INestApplication> {
   const { namespace, connection } = topology;
 
   @Module({
@@ -66,7 +70,9 @@ async function build(topology: SharedTopology, controllers: Type[], isGlobal = t
   @Module({ controllers: isGlobal ? [] : controllers })
   class Apart {}
 
-  const built = await Test.createTestingModule({ imports: [AppModule, Apart] }).compile();
+  const builder = Test.createTestingModule({ imports: [AppModule, Apart] });
+  if (limits !== undefined) builder.overrideProvider(RateLimitService).useValue(limits);
+  const built = await builder.compile();
   const app = built.createNestApplication({ logger: false });
   app.useGlobalInterceptors(new Passing());
   cleanUps.push(() => app.close());
@@ -131,7 +137,7 @@ describeOn('standalone', 'the boot with @Idempotent', { user: 'idempotency' }, (
     const counted = controller([], Post(), onMethod(), (_target, _key, descriptor: PropertyDescriptor) => {
       descriptor.value = () => (runs += 1);
     });
-    const apart = await build(topology, [counted], false);
+    const apart = await build(topology, [counted], { isGlobal: false });
     const without = (await Test.createTestingModule({ controllers: [counted] }).compile()).createNestApplication({
       logger: false,
     });
@@ -142,6 +148,21 @@ describeOn('standalone', 'the boot with @Idempotent', { user: 'idempotency' }, (
       expect((await fetch(url, { method: 'POST', headers: { 'idempotency-key': 'k' } })).status).toBe(500);
     }
     expect(runs).toBe(0);
+  });
+
+  it('replays whatever a test has put in the place of the limits', async () => {
+    const app = await build(topology, [controller([], Post(), onMethod())], { limits: {} });
+    await app.listen(0, '127.0.0.1');
+    const init = { method: 'POST', headers: { 'idempotency-key': 'replaced' } };
+    const replayed = [];
+    for (let call = 1; call <= 2; call++) {
+      const { status, headers } = await fetch(`${await app.getUrl()}/things`, init);
+      replayed.push([status, headers.get('idempotent-replayed')]);
+    }
+    expect(replayed).toEqual([
+      [201, null],
+      [201, 'true'],
+    ]);
   });
 });
 

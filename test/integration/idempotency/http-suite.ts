@@ -1,5 +1,6 @@
 import type { AbstractHttpAdapter } from '@nestjs/core';
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { afterAll, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { eventually } from '../../support/eventually.js';
 import type { SharedTopology } from '../../support/topologies.js';
@@ -111,6 +112,22 @@ export function httpSuite(topology: SharedTopology, newAdapter: () => AbstractHt
       expect([other.status, JSON.parse(other.text)]).toMatchObject([422, { code: 'ERR_IDEMPOTENCY_MISMATCH' }]);
     }
     expect(app.journal.calls).toEqual(['order 1']);
+  });
+
+  it('compares what a parser has read, and warns once of a body that none has', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => {});
+    const headers = { ...withKey(), 'content-type': 'text/plain' };
+    const answers = [1, 2, 2].map((body) => () => app.post('/shop/text', headers, body));
+    const seen = [];
+    for (const post of answers) seen.push((await post()).status);
+    const warnings = warn.mock.calls.filter(([message]) =>
+      String(message).includes('@Idempotent on ShopController.text'),
+    );
+    warn.mockRestore();
+    // Express parses no text by itself.
+    const isParsed = app.app.getHttpAdapter().getType() === 'fastify';
+    expect(seen).toEqual(isParsed ? [201, 422, 422] : [201, 201, 201]);
+    expect(warnings).toHaveLength(isParsed ? 0 : 1);
   });
 
   it('shares nothing between users, tenants, routes and versions', async () => {
