@@ -27,6 +27,7 @@ export default {
       },
     ],
   },
+  setupFiles: ['<rootDir>/test/support/keep-channels.mjs'],
   coverageProvider: 'v8',
   globalSetup: '<rootDir>/test/global-setup.mjs',
   globalTeardown: '<rootDir>/test/global-teardown.mjs',

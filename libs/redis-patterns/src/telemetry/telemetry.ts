@@ -1,4 +1,4 @@
-import { channel } from 'node:diagnostics_channel';
+import { channel, type Channel } from 'node:diagnostics_channel';
 
 /** Payload of each channel `redis-patterns:<name>`. No key, value, argument, URL or user is ever part of one. */
 export interface TelemetryEvents {
@@ -22,10 +22,22 @@ export interface TelemetryEvents {
   error: { pattern: string; code: string; message: string; error?: unknown };
 }
 
+/**
+ * Held for as long as the process runs. Node forgets a channel that nobody holds; if one of the same name is made before that is
+ * cleaned up, Node 20 forgets the new one as well, and what is published no longer reaches its subscribers.
+ */
+const CHANNELS: Readonly<Record<keyof TelemetryEvents, Channel>> = {
+  connection: channel('redis-patterns:connection'),
+  command: channel('redis-patterns:command'),
+  breaker: channel('redis-patterns:breaker'),
+  warning: channel('redis-patterns:warning'),
+  error: channel('redis-patterns:error'),
+};
+
 export type TelemetryPayload<Name extends keyof TelemetryEvents> = TelemetryEvents[Name] & { readonly app: string };
 
 export function telemetryChannel(name: keyof TelemetryEvents): string {
-  return `redis-patterns:${name}`;
+  return String(CHANNELS[name].name);
 }
 
 /**
@@ -36,7 +48,7 @@ export class Telemetry {
   constructor(readonly app: string) {}
 
   emit<Name extends keyof TelemetryEvents>(name: Name, payload: TelemetryEvents[Name]): void {
-    const target = channel(telemetryChannel(name));
+    const target = CHANNELS[name];
     if (target.hasSubscribers) target.publish({ ...payload, app: this.app });
   }
 }
