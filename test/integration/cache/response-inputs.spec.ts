@@ -15,13 +15,16 @@ import {
   UseInterceptors,
   UsePipes,
   type ArgumentMetadata,
+  type CallHandler,
   type ExecutionContext,
+  type NestInterceptor,
   type PipeTransform,
 } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { map, type Observable } from 'rxjs';
 import { CacheResponse } from '../../../libs/redis-patterns/src/cache/nest/index.js';
 import { telemetryChannel } from '../../../libs/redis-patterns/src/telemetry/index.js';
 import { describeOn } from '../../support/topologies.js';
@@ -55,6 +58,15 @@ const user = (context: ExecutionContext) => requestIn(context).user?.id;
 
 interface TestReply {
   header(name: string, value: string): unknown;
+}
+
+/** As a serializer with groups does. */
+@Injectable()
+class OnlyForAda implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    if (user(context) === 'ada') return next.handle();
+    return next.handle().pipe(map((body: { open: number }) => ({ open: body.open })));
+  }
 }
 
 @Controller('inputs')
@@ -91,6 +103,13 @@ class InputController {
     reply.header('Vary', 'Accept-Encoding');
     reply.header('Content-Encoding', 'identity');
     return { run: this.journal.calls.push('encoded') };
+  }
+
+  @Get('partly')
+  @UseInterceptors(OnlyForAda)
+  @CacheResponse({ ttl: '1m', scope: 'public', shareAuthenticated: true })
+  partly(): object {
+    return { open: 1, secret: this.journal.calls.push('partly') };
   }
 
   @Get('of-user')
@@ -163,6 +182,23 @@ describeOn('standalone', 'what a cached response depends on', (topology) => {
       expect(await app.fetch('/inputs/own/7')).toMatchObject({ status: 200, cache: 'HIT', body: expected });
       const paths = SwaggerModule.createDocument(app.app, new DocumentBuilder().build()).paths;
       expect(paths['/inputs/own/{id}']!.get!.parameters).toEqual([expect.objectContaining({ name: 'id', in: 'path' })]);
+    });
+
+    it('has no tag of its own where an interceptor sends one client less than another', async () => {
+      const [ada, bob] = [{ 'x-user': 'ada' }, { 'x-user': 'bob' }];
+      const all = await app.fetch('/inputs/partly', ada);
+      const part = await app.fetch('/inputs/partly', bob);
+      expect([all.cache, all.body, part.cache, part.body]).toEqual([
+        'MISS',
+        { open: 1, secret: 1 },
+        'HIT',
+        { open: 1 },
+      ]);
+      const tags = [all, part].map(({ headers }) => headers.get('etag'));
+      expect(tags[0] === tags[1]).toBe(tags[0] === null);
+      for (const tag of ['*', ...tags.filter((one) => one !== null)]) {
+        expect(await app.fetch('/inputs/partly', { ...bob, 'if-none-match': tag })).toMatchObject({ status: 200 });
+      }
     });
 
     it('answers for a controller that is made for each request', async () => {

@@ -1,12 +1,14 @@
 import { Inject, Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost, MetadataScanner, ModulesContainer } from '@nestjs/core';
-import { of, type Observable } from 'rxjs';
+import { lastValueFrom, of, ReplaySubject, type Observable } from 'rxjs';
 import { NotBoundError } from '../../core/errors.js';
+import { KEEPS_BODY } from '../../nest/http/body-interceptors.js';
 import { HttpExchange } from '../../nest/http/exchange.js';
 import { PATTERNS_RUNTIME, type PatternsRuntime } from '../../nest/method-decorator/index.js';
 import { RateLimitService } from '../../rate-limit/index.js';
 import { IdempotencyRefusedError } from '../idempotency.errors.js';
 import { IdempotencyHttpException } from './idempotency-http.exception.js';
+import type { HandlerPlan } from './handler/handler-plan.js';
 import { IdempotentUse } from './idempotent-use.js';
 
 /** Property of a request that the interceptor of the application has taken. */
@@ -18,6 +20,8 @@ const CARRIED = Symbol.for('nestjs-redis-patterns:idempotent-request');
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
+  static readonly [KEEPS_BODY] = true;
+
   constructor(
     @Inject(ApplicationConfig) config: ApplicationConfig,
     @Inject(ModulesContainer) modules: ModulesContainer,
@@ -37,7 +41,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const plan = use.planFor(this.runtime, context.getClass().prototype as object);
     if (plan === undefined) throw notBound(context);
     const exchange = new HttpExchange(context, this.adapterHost.httpAdapter);
-    Reflect.set(exchange.request, CARRIED, true);
+    Reflect.set(exchange.request, CARRIED, plan);
     try {
       return of(await plan.answer(context, exchange, next, () => this.#onReplay(exchange.request)));
     } catch (error) {
@@ -58,10 +62,17 @@ export class IdempotencyInterceptor implements NestInterceptor {
 /** On each handler with `@Idempotent`: without the interceptor of the application nothing would protect it. */
 @Injectable()
 export class CarriedInterceptor implements NestInterceptor {
+  static readonly [KEEPS_BODY] = true;
+
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     if (context.getType() !== 'http') return next.handle();
-    if (Reflect.get(context.switchToHttp().getRequest<object>(), CARRIED) !== true) throw notBound(context);
-    return next.handle();
+    const plan = Reflect.get(context.switchToHttp().getRequest<object>(), CARRIED) as HandlerPlan | undefined;
+    if (plan === undefined) throw notBound(context);
+    // Who unsubscribes does not end what the handler does.
+    const answer = new ReplaySubject<unknown>();
+    plan.watch(lastValueFrom(answer, { defaultValue: undefined }));
+    next.handle().subscribe(answer);
+    return answer;
   }
 }
 

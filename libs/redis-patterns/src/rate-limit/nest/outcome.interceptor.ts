@@ -7,6 +7,7 @@ import {
   type NestInterceptor,
 } from '@nestjs/common';
 import { tap, type Observable } from 'rxjs';
+import { KEEPS_BODY } from '../../nest/http/body-interceptors.js';
 import { PATTERNS_RUNTIME, PatternsRuntime } from '../../nest/method-decorator/index.js';
 import { RateLimitService } from '../rate-limit.service.js';
 import { identityOf } from './client-request.js';
@@ -17,6 +18,8 @@ import { identityOf } from './client-request.js';
  */
 @Injectable()
 export class OutcomeInterceptor implements NestInterceptor {
+  static readonly [KEEPS_BODY] = true;
+
   constructor(@Optional() @Inject(PATTERNS_RUNTIME) private readonly runtime: PatternsRuntime | undefined) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {

@@ -33,8 +33,9 @@ const cacheResponse: MethodPattern<ResponseUse> = {
  * Stored are answers with 2xx whose value comes back equal: instances of classes need `types`. Never stored, nor given to requests
  * that wait for the same handler: answers with `Set-Cookie`, `Cache-Control: private` or `no-store`, `Vary` with a header that is
  * not declared, streams. Errors are never stored. Status and headers that the handler sets are stored too. The answer gets
- * `X-Cache` (`HIT`, `MISS`, `BYPASS`, or `STALE` for one older than its `ttl`), `ETag` (of what the handler returned) and, unless
- * it is new, `Age`; `If-None-Match` is answered with 304. `Cache-Control` is left to the application.
+ * `X-Cache` (`HIT`, `MISS`, `BYPASS`, or `STALE` for one older than its `ttl`), `ETag` and, unless it is
+ * new, `Age`; `If-None-Match` is answered with 304. The tag is that of what the handler returned, so there is none where interceptors may
+ * change that (Express then makes one of the body itself). `Cache-Control` is left to the application.
  *
  * Write it above `@UseGuards()` and above other decorators of this library.
  *

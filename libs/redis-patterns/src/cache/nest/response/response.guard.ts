@@ -1,13 +1,21 @@
 import { Inject, Injectable, Optional, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { NotBoundError } from '../../../core/errors.js';
 import { PATTERNS_RUNTIME, PatternsRuntime } from '../../../nest/method-decorator/index.js';
 import { carry } from './carrier.js';
+import { mayChangeBody } from '../../../nest/http/body-interceptors.js';
 import { HttpExchange } from '../../../nest/http/exchange.js';
 import { HiddenQuery } from './hidden-query.js';
 import { ResponseCall } from './response-call.js';
 import type { ResponsePlan } from './response-plan.js';
 import { ResponseUse } from './response-use.js';
+
+/** A handler of a controller. */
+interface Route {
+  readonly plan: ResponsePlan;
+  /** Whether no interceptor can change what the handler returns. */
+  readonly sendsValue: boolean;
+}
 
 /**
  * The guard that `@CacheResponse` puts on a handler. It lets all requests pass: it is there to learn of a request what the handler
@@ -17,31 +25,36 @@ import { ResponseUse } from './response-use.js';
  */
 @Injectable()
 export class CacheResponseGuard implements CanActivate {
-  readonly #plans = new WeakMap<object, WeakMap<object, ResponsePlan>>();
+  readonly #routes = new WeakMap<object, WeakMap<object, Route>>();
 
   constructor(
     @Optional() @Inject(PATTERNS_RUNTIME) private readonly runtime: PatternsRuntime | undefined,
     @Inject(HttpAdapterHost) private readonly adapterHost: HttpAdapterHost,
+    @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
   ) {}
 
   /** @throws NotBoundError where RedisPatternsModule is not imported */
   canActivate(context: ExecutionContext): boolean {
-    const plan = this.#planOf(context);
+    const { plan, sendsValue } = this.#routeOf(context);
     const exchange = new HttpExchange(context, this.adapterHost.httpAdapter);
     const query = new HiddenQuery(exchange.request);
     query.hideExcept(plan.options.query ?? []);
-    carry(exchange.request, new ResponseCall(plan, context, exchange, query));
+    carry(exchange.request, new ResponseCall(plan, context, exchange, query, sendsValue));
     return true;
   }
 
-  #planOf(context: ExecutionContext): ResponsePlan {
+  #routeOf(context: ExecutionContext): Route {
     const owner = context.getClass();
     const handler = context.getHandler();
-    let plans = this.#plans.get(owner);
-    if (plans === undefined) this.#plans.set(owner, (plans = new WeakMap()));
-    let plan = plans.get(handler);
-    if (plan === undefined) plans.set(handler, (plan = this.#findPlan(owner.prototype as object, handler)));
-    return plan;
+    let routes = this.#routes.get(owner);
+    if (routes === undefined) this.#routes.set(owner, (routes = new WeakMap()));
+    let route = routes.get(handler);
+    if (route === undefined) {
+      // At the first request: until then the application may get interceptors.
+      const sendsValue = !mayChangeBody(this.config, owner, handler);
+      routes.set(handler, (route = { plan: this.#findPlan(owner.prototype as object, handler), sendsValue }));
+    }
+    return route;
   }
 
   #findPlan(prototype: object, handler: { readonly name: string }): ResponsePlan {
