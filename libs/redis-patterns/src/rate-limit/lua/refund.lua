@@ -14,10 +14,14 @@ for i = 1, #KEYS do
   if kind == 'sliding-window' and type == 'hash' then
     local b, fields = W / tonumber(x), {}
     if at > 0 then
-      fields[1] = string.format('%.0f', math.floor(math.floor(at / 1000) / b))
+      fields[1] = string.format('%.0f:%.14g', math.floor(math.floor(at / 1000) / b), b)
     else
       fields = redis.call('HKEYS', k)
-      table.sort(fields, function(one, other) return (tonumber(one) or 0) > (tonumber(other) or 0) end)
+      local function ending(field)
+        local index, length = string.match(field, '^(%d+):([%d.]+)$')
+        return ((tonumber(index) or -1) + 1) * (tonumber(length) or 0)
+      end
+      table.sort(fields, function(one, other) return ending(one) > ending(other) end)
     end
     for _, field in ipairs(fields) do
       local there = tonumber(redis.call('HGET', k, field)) or 0
