@@ -30,6 +30,16 @@ export class Handlers {
   })
   async byContext(): Promise<void> {}
 
+  @Get('tenant')
+  @RateLimit(policy, {
+    // A header is `any` here.
+    by: (context: ExecutionContext) => context.switchToHttp().getRequest().headers['x-tenant'],
+    cost: () => 3,
+  })
+  byHeader(): string {
+    return '';
+  }
+
   @Get('failures')
   @RateLimit(['api', policy], { countWhen: 'failure' })
   failures(): void {}

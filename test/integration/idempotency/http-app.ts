@@ -30,7 +30,7 @@ import type { AbstractHttpAdapter } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { Exclude } from 'class-transformer';
 import { Idempotent, IdempotencyService, RedisPatternsModule, type IdempotencyOptions } from 'nestjs-redis-patterns';
-import { map, type Observable } from 'rxjs';
+import { map, timeout, type Observable } from 'rxjs';
 import type { PlainConnection } from '../../support/topologies.js';
 
 interface Reply {
@@ -71,6 +71,13 @@ class Envelope implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     if (requestIn(context).headers['x-envelope'] === undefined) return next.handle();
     return next.handle().pipe(map((data: unknown) => ({ data, envelope: ++this.journal.envelopes })));
+  }
+}
+
+/** Gives up before the handler does. */
+class Hasty implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(timeout(20));
   }
 }
 
@@ -202,6 +209,13 @@ class ShopController {
   async two(): Promise<string[]> {
     await this.#work('two');
     return ['two'];
+  }
+
+  @Post('hasty')
+  @Idempotent()
+  @UseInterceptors(Hasty)
+  async hasty(): Promise<number[]> {
+    return [await this.#work('hasty')];
   }
 
   @Get('unmarked')

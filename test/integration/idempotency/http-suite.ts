@@ -206,7 +206,21 @@ export function httpSuite(topology: SharedTopology, newAdapter: () => AbstractHt
     }
   });
 
+  it('keeps the key while a handler runs that an interceptor has given up', async () => {
+    const { promise, open } = gate();
+    app.journal.gate = promise;
+    const headers = withKey();
+    const code = async () => (JSON.parse((await app.post('/shop/hasty', headers)).text) as { code?: string }).code;
+    expect((await app.post('/shop/hasty', headers)).status).toBe(500);
+    expect(await code()).toBe('ERR_IDEMPOTENCY_BUSY');
+    open();
+    await eventually(async () => expect(await code()).toBe('ERR_IDEMPOTENCY_UNKEPT'));
+    expect(app.journal.calls).toEqual(['hasty']);
+    expect(app.service.stats()).toEqual({ waiting: 0, running: 0, finishing: 0 });
+  });
+
   it('sends what cannot be kept, and does not do it again unless that is wanted', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => {});
     for (const [path, sent] of [
       ['big', '{"big":"xx'],
       ['stream', 'a file'],
@@ -217,6 +231,9 @@ export function httpSuite(topology: SharedTopology, newAdapter: () => AbstractHt
       const second = await app.post(`/shop/${path}`, headers);
       expect([second.status, JSON.parse(second.text)]).toMatchObject([409, { code: 'ERR_IDEMPOTENCY_UNKEPT' }]);
     }
+    const warnings = warn.mock.calls.map(([message]) => /ShopController\.\w+: a result/.exec(String(message))?.[0]);
+    warn.mockRestore();
+    expect(warnings).toEqual(['ShopController.big: a result', 'ShopController.stream: a result']);
     const headers = withKey();
     const runs = [await app.post('/shop/stream/rerun', headers), await app.post('/shop/stream/rerun', headers)];
     expect(runs.map(({ text }) => text)).toEqual(['run 3', 'run 4']);

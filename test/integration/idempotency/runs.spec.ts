@@ -226,7 +226,25 @@ describeOnEachTopology('idempotent runs', { user: 'idempotency' }, (topology) =>
       expect(await payments.note('a', { trace: 2 })).toBe(noted);
       const observed = await lastValueFrom(payments.observed('a'));
       expect(await lastValueFrom(payments.observed('a'))).toBe(observed);
-      await expect(payments.keyed('')).rejects.toThrow(/@Idempotent on Payments.keyed:\n {2}- key: gave ''/);
+      await expect(payments.keyed('')).rejects.toThrow(/@Idempotent on Payments.keyed:\n {2}- key: is empty for this/);
+      await expect(payments.pay(undefined as never, 5)).rejects.toThrow(
+        /Payments.pay:\n {2}- key: has nothing in part 1/,
+      );
+    });
+
+    it('need a whole key, a text as the payload, and a function when they are run by hand', async () => {
+      const byHand = app.get(IdempotencyService).run.bind(app.get(IdempotencyService)) as (
+        ...args: unknown[]
+      ) => unknown;
+      for (const [args, message] of [
+        [[['payment', undefined], 'f', () => 1], /the key has nothing in part 1/],
+        [['', 'f', () => 1], /the key is empty/],
+        [['a', { amount: 1 }, () => 1], /fingerprint: must be a text/],
+        [['a', '', () => 1], /fingerprint: must be a text/],
+        [['a', 'f'], /fn: must be a function/],
+      ] as const) {
+        await expect(byHand(...args)).rejects.toThrow(message);
+      }
     });
   });
 });

@@ -93,6 +93,31 @@ describe('what cannot work fails the boot', () => {
     expect(message).toMatch(/- by: must be 'ip', 'user' or a function/);
   });
 
+  it('a cost that no call could ever pay', async () => {
+    @Controller()
+    class Handlers {
+      @Get()
+      @RateLimit('api', { cost: 4 })
+      list(): void {}
+    }
+    @Injectable()
+    class Methods {
+      @RateLimit(['api', 'closed'], { by: () => 'all', cost: 99 })
+      async run(): Promise<void> {}
+    }
+    @Controller()
+    class Fits {
+      @Get()
+      @RateLimit({ limit: 3, window: '1m', resolve: () => ({ limit: 5 }) }, { cost: 4 })
+      list(): void {}
+    }
+    expect(await bootError({ controllers: [Handlers] })).toMatch(
+      /Handlers\.list with @RateLimit:\n {2}- cost: is above the 3 of 'api': no call could ever pass/,
+    );
+    expect(await bootError({ providers: [Methods] })).toMatch(/Methods\.run with @RateLimit:\n {2}- cost: is above/);
+    await (await boot({ controllers: [Fits] })).close();
+  });
+
   it('leases where nothing tells for sure that a handler has ended, and leases that count failures', async () => {
     @Controller()
     @RateLimit('leased')
@@ -211,6 +236,12 @@ describe('what cannot work fails the boot', () => {
       @SkipRateLimit('apii')
       list(): void {}
     }
+    @Controller()
+    class SkipsNumbers {
+      @Get()
+      @SkipRateLimit(5 as never)
+      list(): void {}
+    }
     @Injectable()
     class Idle {
       @SkipRateLimit()
@@ -219,6 +250,7 @@ describe('what cannot work fails the boot', () => {
     expect(await bootError({ controllers: [Skips] })).toMatch(
       /Skips\.list with @SkipRateLimit:\n {2}- policy 'ap': is not defined/,
     );
+    expect(await bootError({ controllers: [SkipsNumbers] })).toMatch(/SkipRateLimit:\n {2}- policies: must be names/);
     expect(await bootError({ controllers: [SkipsApi] })).toMatch(/did you mean 'api'\?/);
     expect(await bootError({ providers: [Idle] })).toMatch(/Idle\.run with @SkipRateLimit:\n {2}- has no effect/);
   });

@@ -198,6 +198,7 @@ describeOnEachTopology('how a limited request has ended', { user: 'rateLimit' },
       await eventually(() => expect(gate.waiting).toHaveLength(2));
       const refused = await get('report');
       expect(refused.status).toBe(429);
+      expect(refused.body).toMatchObject({ detail: expect.stringContaining("'reports' is exceeded (2 at a time)") });
       expect(refused.headers!.get('retry-after')).toMatch(/^[1-9]\d*$/);
       expect(refused.headers!.get('ratelimit-policy')).toBe('"reports";q=2;qu="concurrent-requests"');
       expect(refused.headers!.get('ratelimit')).toBe('"reports";r=0');
@@ -279,7 +280,15 @@ describeOnEachTopology('how a limited request has ended', { user: 'rateLimit' },
         status: 200,
         shown: expect.stringMatching(/^"address";r=0;t=\d+$/),
       });
-      expect((await mine(user, 'unknown')).status).toBe(500);
+      // What is no address is counted with the proxy that wrote it, however it is spelt; an empty item is none.
+      const proxy = `10.9.${platform.length}.${clients}`;
+      for (const forwarded of [`unknown, ${proxy}`, `_hidden, , ${proxy},`]) {
+        expect((await mine(newClient(), forwarded)).status).toBe(200);
+      }
+      expect((await mine(newClient(), `"[2001:db8::1]", ${proxy}`)).body).toMatchObject({
+        'violated-policies': ['address'],
+      });
+      expect((await mine(newClient(), ',')).status).not.toBe(500);
     });
 
     it("asks 'resolve' about the request", async () => {

@@ -31,6 +31,7 @@ export class Execution implements IdempotencyContext {
   #lost: IdempotencyLostError | undefined;
   #controller: AbortController | undefined;
   #timer: Timer | undefined;
+  readonly #work = new Set<Promise<unknown>>();
   // Private to the language: whoever prints what a function is given would else print the whole application.
   readonly #claim: Claim;
   readonly #fence: bigint;
@@ -79,6 +80,22 @@ export class Execution implements IdempotencyContext {
 
   get ended(): boolean {
     return this.#ended;
+  }
+
+  /** Watches work that may go on when the run has failed for its caller. */
+  watch(work: Promise<unknown>): void {
+    const remove = (): unknown => this.#work.delete(work);
+    this.#work.add(work);
+    work.then(remove, remove);
+  }
+
+  get isWorking(): boolean {
+    return this.#work.size > 0;
+  }
+
+  /** Resolves when the work has ended; with whether any of it has succeeded. */
+  async workEnds(): Promise<boolean> {
+    return (await Promise.allSettled(this.#work)).some(({ status }) => status === 'fulfilled');
   }
 
   /** Tells the function to stop. */

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { EngineContext } from '../connection/index.js';
-import { parseOptions, sleep, type ErrorCode } from '../core/index.js';
-import type { Key } from '../keys/index.js';
+import { InvalidOptionsError, parseOptions, sleep, type ErrorCode, type OptionIssue } from '../core/index.js';
+import { InvalidKeyError, missingInKey, type Key } from '../keys/index.js';
 import { Admission } from './admission.js';
 import type { Execution, IdempotencyContext } from './execution.js';
 import { Finisher } from './finisher.js';
@@ -37,7 +37,7 @@ export class IdempotencyService {
   readonly #admission: Admission;
   readonly #contexts = new AsyncLocalStorage<Execution>();
   readonly #running = new Map<Execution, Promise<unknown>>();
-  readonly #warned = new Set<ErrorCode>();
+  readonly #warned = new Set<string>();
 
   constructor(
     private readonly context: EngineContext,
@@ -47,7 +47,7 @@ export class IdempotencyService {
     this.#commands = new IdempotencyCommands(context);
     this.#admission = new Admission(this.#commands, this.#finisher, () => {
       const message = "Redis could not be asked, so a call runs unprotected (onStoreError: 'open'). This is said once.";
-      this.#warn('ERR_IDEMPOTENCY_UNAVAILABLE', message);
+      this.warnOnce('ERR_IDEMPOTENCY_UNAVAILABLE', message);
     });
   }
 
@@ -70,6 +70,7 @@ export class IdempotencyService {
     fn: (context: IdempotencyContext) => Promise<T> | T,
     options: IdempotencyRunOptions = {},
   ): Promise<T> {
+    checkRun(key, fingerprint, fn);
     const call = mergeIdempotencyCall(
       parseOptions(idempotencyRunSchema, options, 'IdempotencyService.run()'),
       this.options,
@@ -84,6 +85,11 @@ export class IdempotencyService {
   current(): IdempotencyContext | undefined {
     const execution = this.#contexts.getStore();
     return execution?.ended === false ? execution : undefined;
+  }
+
+  /** Work of the run that the calling code is part of. @internal */
+  watch(work: Promise<unknown>): void {
+    this.#contexts.getStore()?.watch(work);
   }
 
   /**
@@ -101,7 +107,7 @@ export class IdempotencyService {
     try {
       return await running;
     } finally {
-      this.#running.delete(begun);
+      if (this.#running.get(begun) === running) this.#running.delete(begun);
     }
   }
 
@@ -127,22 +133,38 @@ export class IdempotencyService {
       value = await this.#contexts.run(execution, () => task.run(execution));
     } catch (error) {
       // What failed may run again, also when its error cannot be kept.
-      const text = this.#textOf(() => task.keepError?.(error), call.maxBody, 'rerun');
-      await this.#finish(execution, call, text);
+      const text = this.#textOf(task, () => task.keepError?.(error), call.maxBody, 'rerun');
+      if (text === undefined && execution.isWorking) this.#outlive(execution, call);
+      else await this.#finish(execution, call, text);
       throw error;
     }
-    const text = this.#textOf(() => task.keep(value), call.maxBody, call.onUnkept);
+    const text = this.#textOf(task, () => task.keep(value), call.maxBody, call.onUnkept);
     await this.#finish(execution, call, text);
     return value;
   }
 
+  /** Somebody gave up first, such as an interceptor: what still runs keeps the key, and is not done again if it succeeds. */
+  #outlive(execution: Execution, call: ResolvedIdempotencyCall): void {
+    const ended = execution.workEnds().then(async (succeeded) => {
+      await this.#finish(execution, call, succeeded && call.onUnkept === 'refuse' ? UNKEPT : undefined);
+      this.#running.delete(execution);
+    });
+    this.#running.set(execution, ended);
+  }
+
   /** Never fails: what was done is not undone by a result that cannot be kept. */
-  #textOf(make: () => string | undefined, maxBody: number, onUnkept: 'refuse' | 'rerun'): string | undefined {
+  #textOf(
+    { where = 'IdempotencyService.run()' }: Pick<Task<unknown>, 'where'>,
+    make: () => string | undefined,
+    maxBody: number,
+    onUnkept: 'refuse' | 'rerun',
+  ): string | undefined {
     try {
       return checkSize(make(), maxBody);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      this.#warn('ERR_IDEMPOTENCY_UNKEPT', `The result of a call could not be kept: ${why}. This is said once.`);
+      const message = `${where}: a result could not be kept: ${why}. This is said once for it.`;
+      this.warnOnce('ERR_IDEMPOTENCY_UNKEPT', message, `unkept ${where}`);
       return onUnkept === 'refuse' ? UNKEPT : undefined;
     }
   }
@@ -183,10 +205,26 @@ export class IdempotencyService {
     this.context.telemetry.emit('error', { pattern: 'Idempotency', code: 'ERR_IDEMPOTENCY_UNAVAILABLE', message });
   }
 
-  /** Once for each code: it would be much the same for every call. */
-  #warn(code: ErrorCode, message: string): void {
-    if (this.#warned.has(code)) return;
-    this.#warned.add(code);
+  /** Tells the application's log, once for each topic. @internal */
+  warnOnce(code: ErrorCode, message: string, topic: string = code): void {
+    if (this.#warned.has(topic)) return;
+    this.#warned.add(topic);
     this.context.telemetry.emit('warning', { pattern: 'Idempotency', code, message });
   }
+}
+
+/** What plain JavaScript can give, and what would be the same work for everybody. */
+function checkRun(key: unknown, fingerprint: unknown, fn: unknown): void {
+  const lack = missingInKey(key);
+  if (lack !== undefined)
+    throw new InvalidKeyError(`the key ${lack}; give a text, or an array with something in each part`);
+  const issues: OptionIssue[] = [];
+  if (typeof fingerprint !== 'string' || fingerprint === '') {
+    issues.push({
+      path: 'fingerprint',
+      message: 'must be a text that tells payloads apart, such as a digest or JSON of it',
+    });
+  }
+  if (typeof fn !== 'function') issues.push({ path: 'fn', message: 'must be a function' });
+  if (issues.length > 0) throw new InvalidOptionsError('IdempotencyService.run()', issues);
 }

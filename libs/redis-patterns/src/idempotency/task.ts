@@ -3,6 +3,8 @@ import type { IdempotencyContext } from './execution.js';
 
 /** What is run under a key, and how its result becomes text and comes back. */
 export interface Task<T> {
+  /** For warnings: what is run, such as `@Idempotent on Orders.create`. */
+  readonly where?: string;
   run(context: IdempotencyContext): Promise<T> | T;
   /**
    * The text to keep; `undefined` for a result after which the key is free again.
@@ -17,8 +19,13 @@ export interface Task<T> {
 }
 
 /** Results as the codec keeps them. */
-export function valueTask<T>(run: Task<T>['run']): Task<T> {
-  return { run, keep: (value) => encodeValue(value), replay: (text) => decodeValue(text) as T };
+export function valueTask<T>(run: Task<T>['run'], where?: string): Task<T> {
+  return {
+    ...(where !== undefined && { where }),
+    run,
+    keep: (value) => encodeValue(value),
+    replay: (text) => decodeValue(text) as T,
+  };
 }
 
 /** @throws CodecError for a text above `maxBody` bytes */

@@ -58,7 +58,10 @@ export class PolicyBook {
   }
 
   /** @throws InvalidOptionsError when no policy of that name is known */
-  checkName(name: string, where: string): void {
+  checkName(name: unknown, where: string): void {
+    if (typeof name !== 'string') {
+      throw new InvalidOptionsError(where, [{ path: 'policies', message: 'must be names of policies' }]);
+    }
     if (!this.#claims.has(name)) this.#unknown(name, where);
   }
 

@@ -33,10 +33,11 @@ export class RateLimitExceededError extends RedisPatternsError {
 
 function exceededMessage({ policy, limit, policies, retryAfterMs, denyStatus }: RateLimitResult): string {
   if (denyStatus !== undefined) return `Rate limit '${policy}' lets nobody pass who is on its deny list`;
-  const window = policies.find((each) => each.policy === policy)?.window ?? 0;
+  const { algorithm, window = 0 } = policies.find((each) => each.policy === policy) ?? {};
+  const span = algorithm === 'concurrency' ? 'at a time' : `in ${formatDuration(window)}`;
   const retryAfter = retryAfterSeconds(retryAfterMs);
   const remedy = retryAfter === undefined ? 'the call costs more than the whole limit' : `try again in ${retryAfter} s`;
-  return `Rate limit '${policy}' is exceeded (${limit} in ${formatDuration(window)}); ${remedy}`;
+  return `Rate limit '${policy}' is exceeded (${limit} ${span}); ${remedy}`;
 }
 
 /**
@@ -90,7 +91,7 @@ export class RateLimitSubjectError extends RedisPatternsError {
   }
 }
 
-/** `Retry-After` in whole seconds: rounded up, so that it is never too early, and at least 1. */
+/** `Retry-After` in whole seconds: rounded up, so that it is never too early, and at least 1. The millisecond for timers is no second. */
 export function retryAfterSeconds(ms: number): number | undefined {
-  return Number.isFinite(ms) ? Math.max(1, Math.ceil(ms / 1000)) : undefined;
+  return Number.isFinite(ms) ? Math.max(1, Math.ceil((ms - 1) / 1000)) : undefined;
 }

@@ -1,4 +1,4 @@
-import type { ResolvedPolicy } from './policy.js';
+import type { RateLimitAlgorithm, ResolvedPolicy } from './policy.js';
 
 /**
  * Who decided: Redis; this process, from a refusal of Redis that still holds (`'cache'`); this process, as Redis could not
@@ -10,6 +10,8 @@ export type RateLimitSource = 'redis' | 'cache' | 'local' | 'open' | 'list';
 /** Where a subject stands with one policy. */
 export interface PolicyResult {
   readonly policy: string;
+  /** How it counts. */
+  readonly algorithm: RateLimitAlgorithm;
   /** Whether this policy had room; the call is allowed when all had. */
   readonly allowed: boolean;
   /** Units in a window; of a `'concurrency'` policy: leases at a time. */
@@ -18,7 +20,10 @@ export interface PolicyResult {
   readonly window: number;
   /** Units that are left now. */
   readonly remaining: number;
-  /** Milliseconds until the same call has room, if nobody else takes it; 0 if it had room, `Infinity` if it never will. */
+  /**
+   * Milliseconds until the same call has room, if nobody else takes it, and one more, as timers fire up to that much early; 0 if it
+   * had room, `Infinity` if it never will.
+   */
   readonly retryAfterMs: number;
   /** Milliseconds until all units are back, if no more are taken; 0 when none are taken. */
   readonly resetAfterMs: number;
@@ -29,7 +34,7 @@ export interface PolicyResult {
 }
 
 /** A decision. The fields of a policy at the top are those of the longest wait, else of the least room. */
-export interface RateLimitResult extends Omit<PolicyResult, 'window' | 'shadow'> {
+export interface RateLimitResult extends Omit<PolicyResult, 'algorithm' | 'window' | 'shadow'> {
   /** Whether the call may go on. */
   readonly allowed: boolean;
   /** All policies that were looked at, in the order of the call; with the source `'cache'` only those that refuse. */
@@ -45,6 +50,9 @@ export interface RateLimitResult extends Omit<PolicyResult, 'window' | 'shadow'>
   readonly denyStatus: 429 | 403 | undefined;
 }
 
+/** How much too early a timer of Node may fire, milliseconds. */
+const EARLY = 1;
+
 /** What a check of one policy says: a wait of 0 has room, -1 never will. Times in milliseconds. */
 export interface Standing {
   readonly wait: number;
@@ -52,15 +60,17 @@ export interface Standing {
   readonly reset: number;
 }
 
-export function toPolicyResult({ name, limit, window, shadow }: ResolvedPolicy, standing: Standing): PolicyResult {
+export function toPolicyResult(policy: ResolvedPolicy, standing: Standing): PolicyResult {
+  const { name, algorithm, limit, window, shadow } = policy;
   const { wait, remaining, reset } = standing;
   return {
     policy: name,
+    algorithm,
     allowed: wait === 0,
     limit,
     window,
     remaining,
-    retryAfterMs: wait < 0 ? Infinity : wait,
+    retryAfterMs: wait < 0 ? Infinity : wait === 0 ? 0 : wait + EARLY,
     resetAfterMs: reset,
     retryable: wait >= 0,
     shadow,

@@ -2,6 +2,7 @@ import type { EngineContext } from '../connection/index.js';
 import { toMilliseconds, type Duration } from '../core/index.js';
 import { InvalidOptionsError } from '../core/errors.js';
 import type { Key } from '../keys/index.js';
+import { checkedOptions } from './call-options.js';
 import type { AcquireOptions, ConsumeOptions, PeekOptions, RefundOptions } from './call-options.js';
 import { ChargeLedger } from './charge-ledger.js';
 import { checkCost, checkDistinct, type Charge } from './charges.js';
@@ -64,7 +65,7 @@ export class RateLimitService {
    */
   consume(policies: Policies, key: Key, options: ConsumeOptions = {}): Promise<RateLimitResult> {
     try {
-      const { cost, signal, wait, upTo } = options;
+      const { cost, signal, wait, upTo } = checkedOptions(options, 'consume');
       const charges = this.#charges(policies, cost, key, 'RateLimitService.consume');
       const decide = (): Promise<RateLimitResult> =>
         this.decide(charges, { mode: upTo === true ? 'some' : 'take', signal });
@@ -81,7 +82,8 @@ export class RateLimitService {
    *
    * @throws as {@link consume}
    */
-  async peek(policies: Policies, key: Key, { cost, signal }: PeekOptions = {}): Promise<RateLimitResult> {
+  async peek(policies: Policies, key: Key, options: PeekOptions = {}): Promise<RateLimitResult> {
+    const { cost, signal } = checkedOptions(options, 'peek');
     return this.decide(this.#charges(policies, cost, key, 'RateLimitService.peek'), { mode: 'peek', signal });
   }
 
@@ -99,7 +101,7 @@ export class RateLimitService {
    * ```
    */
   async acquire(policy: PolicyReference, key: Key, options: AcquireOptions = {}): Promise<Lease | null> {
-    const { cost, signal, wait } = options;
+    const { cost, signal, wait } = checkedOptions(options, 'acquire');
     const where = 'RateLimitService.acquire';
     const charges = this.#charges(policy, cost, key, where);
     const { name, algorithm } = charges[0]!.policy;
@@ -127,7 +129,8 @@ export class RateLimitService {
    * if (await this.passwordFits(name, password)) await limits.refund('login', ['user', name], { at });
    * ```
    */
-  async refund(policies: Policies, key: Key, { cost, at }: RefundOptions = {}): Promise<void> {
+  async refund(policies: Policies, key: Key, options: RefundOptions = {}): Promise<void> {
+    const { cost, at } = checkedOptions(options, 'refund');
     const where = 'RateLimitService.refund';
     if (at !== undefined && !(Number.isSafeInteger(at) && at > 0)) {
       throw new InvalidOptionsError(where, [{ path: 'at', message: 'must be the `at` of a result, in microseconds' }]);
@@ -154,7 +157,7 @@ export class RateLimitService {
 
   /**
    * Refuses a subject for a time, whatever room it has. A block that it has already is replaced. Does not hold while Redis cannot
-   * decide.
+   * decide, and does not touch leases that are held.
    *
    * @param duration from `'1ms'`
    * @throws RedisUnavailableError when Redis does not answer

@@ -1,6 +1,8 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
 const IP_SUBJECT = 'ip:';
+/** Digits and dots: an address, or a mistake in one, which as a subject would match nobody. */
+const LIKE_IPV4 = /^[\d*-]*\.[\d.*-]*$/;
 const NETWORK = /^[0-9a-f:.]+\/[^/]*$/i;
 
 export const subjectListRule =
@@ -66,7 +68,7 @@ export class SubjectList {
 export function isListEntry(entry: unknown): entry is string {
   if (typeof entry !== 'string' || entry === '' || entry === IP_SUBJECT) return false;
   const text = withoutKind(entry);
-  if (!NETWORK.test(text)) return !entry.startsWith(IP_SUBJECT) || isIP(text) !== 0;
+  if (!NETWORK.test(text)) return isIP(text) !== 0 || !(entry.startsWith(IP_SUBJECT) || LIKE_IPV4.test(text));
   const [address = '', prefix = ''] = text.split('/');
   return isIP(address) !== 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bitsOf(address);
 }

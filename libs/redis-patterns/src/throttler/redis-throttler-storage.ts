@@ -8,7 +8,8 @@ import type { LocalStorage, ThrottlerHit, ThrottlerRecord, ThrottlerStoreOptions
 const FIELDS = 4;
 
 /** A hit, and where it is counted. */
-interface PlacedHit extends ThrottlerHit {
+interface PlacedHit {
+  readonly hit: ThrottlerHit;
   readonly redisKey: string;
 }
 
@@ -58,8 +59,10 @@ export class RedisThrottlerStorage {
     blockDuration: number,
     throttlerName: string,
   ): Promise<ThrottlerRecord> {
-    const [record] = await this.incrementAll([{ key, ttl, limit, blockDuration, throttlerName }]);
-    return record!;
+    const placed = this.#place({ key, ttl, limit, blockDuration, throttlerName });
+    if (placed.hit.limit === Infinity) return admitted();
+    const [outcome] = await this.#count([placed]);
+    return outcome!.record;
   }
 
   /**
@@ -72,14 +75,19 @@ export class RedisThrottlerStorage {
   async incrementAll(hits: readonly ThrottlerHit[]): Promise<ThrottlerRecord[]> {
     const outcomes = new Map<PlacedHit, Outcome>();
     const groups = new Map<string, PlacedHit[]>();
-    const placed = hits.map((hit) => this.#place(checkedHit(hit)));
-    for (const hit of placed) {
-      if (hit.limit === Infinity) outcomes.set(hit, { record: admitted() });
-      else groups.set(hit.key, [...(groups.get(hit.key) ?? []), hit]);
+    const placed = hits.map((hit) => this.#place(hit));
+    for (const each of placed) {
+      const { key, limit } = each.hit;
+      if (limit === Infinity) outcomes.set(each, { record: admitted() });
+      else groups.set(key, [...(groups.get(key) ?? []), each]);
     }
-    await Promise.all([...groups.values()].map((group) => this.#count(group, outcomes)));
+    const counted = [...groups.values()].map(async (group) => {
+      const found = await this.#count(group);
+      group.forEach((each, index) => outcomes.set(each, found[index]!));
+    });
+    await Promise.all(counted);
     if (groups.size > 1) await this.#takeBackIfRefused([...groups.values()], outcomes);
-    return placed.map((hit) => outcomes.get(hit)!.record);
+    return placed.map((each) => outcomes.get(each)!.record);
   }
 
   /** Ends what counts in memory. Called by Nest. */
@@ -88,23 +96,28 @@ export class RedisThrottlerStorage {
   }
 
   /** The key is the tag, so that limits of one key share a slot. `~` is in no name of a policy, whose keys are beside these. */
-  #place(hit: ThrottlerHit): PlacedHit {
-    const redisKey = this.context.keys.tagged('ratelimit', `throttler~${hit.throttlerName}`, hit.key);
-    return { ...hit, redisKey };
+  #place(given: ThrottlerHit): PlacedHit {
+    const hit = checkedHit(given);
+    return { hit, redisKey: this.context.keys.tagged('ratelimit', `throttler~${hit.throttlerName}`, hit.key) };
   }
 
-  async #count(group: readonly PlacedHit[], outcomes: Map<PlacedHit, Outcome>): Promise<void> {
-    const keys = group.map(({ redisKey }) => redisKey);
-    const args = group.flatMap(({ limit, ttl, blockDuration }) => [limit, ttl, blockDuration]);
+  /** What became of each hit. On the path of every request: nothing is copied. */
+  async #count(group: readonly PlacedHit[]): Promise<Outcome[]> {
+    const keys: string[] = [];
+    const args: number[] = [];
+    for (const { hit, redisKey } of group) {
+      keys.push(redisKey);
+      args.push(hit.limit, hit.ttl, hit.blockDuration);
+    }
     try {
       const reply = await runScript(this.context.connection, hitScript, keys, args, {
         deadline: this.options.deadline,
       });
       this.#storeFails = false;
-      group.forEach((hit, index) => outcomes.set(hit, fromReply(reply.slice(index * FIELDS))));
+      return group.map((_, index) => fromReply(reply, index * FIELDS));
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
-      for (const hit of group) outcomes.set(hit, { record: await this.#withoutStore(hit, error) });
+      return Promise.all(group.map(async ({ hit }) => ({ record: await this.#withoutStore(hit, error) })));
     }
   }
 
@@ -160,14 +173,15 @@ function admitted(): ThrottlerRecord {
   return { totalHits: 0, timeToExpire: 0, isBlocked: false, timeToBlockExpire: 0 };
 }
 
-function fromReply([refused, totalHits, rest, at]: readonly number[]): Outcome {
-  const isBlocked = refused === 1;
-  const seconds = Math.max(1, Math.ceil(rest! / 1000));
+/** @param from where the fields of a hit begin */
+function fromReply(reply: readonly number[], from: number): Outcome {
+  const isBlocked = reply[from] === 1;
+  const seconds = Math.max(1, Math.ceil(reply[from + 2]! / 1000));
   const record = {
-    totalHits: totalHits!,
+    totalHits: reply[from + 1]!,
     timeToExpire: seconds,
     isBlocked,
     timeToBlockExpire: isBlocked ? seconds : 0,
   };
-  return { record, at: at! };
+  return { record, at: reply[from + 3]! };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InvalidOptionsError, parseOptions } from '../../core/index.js';
-import { hashArguments, type Key } from '../../keys/index.js';
+import { hashArguments, missingInKey, type Key } from '../../keys/index.js';
 import type { Around, CallSite, PatternsRuntime } from '../../nest/method-decorator/index.js';
 import { idempotencyCallSchema, mergeIdempotencyCall, type IdempotencyCallOptions } from '../idempotency.options.js';
 import { IdempotencyService } from '../idempotency.service.js';
@@ -46,14 +46,15 @@ export function runMethod(raw: unknown, runtime: PatternsRuntime, site: CallSite
       checkKey(key(...args), where),
       print,
       options,
-      valueTask(() => call.proceed()),
+      valueTask(() => call.proceed(), where),
     );
   };
 }
 
-/** A key that is empty by mistake would be the same work for everything. */
+/** A key that lacks something by mistake would be the same work for everything. */
 function checkKey(key: unknown, where: string): Key {
-  if ((typeof key === 'string' && key !== '') || (Array.isArray(key) && key.length > 0)) return key as Key;
-  const message = `gave ${key === '' ? "''" : String(key)} for this call; it must give a non-empty text or array`;
+  const lack = missingInKey(key);
+  if (lack === undefined) return key as Key;
+  const message = `${lack} for this call; it must give a text, or an array with something in each part`;
   throw new InvalidOptionsError(where, [{ path: 'key', message }]);
 }

@@ -1,5 +1,5 @@
 import { InvalidOptionsError, type OptionIssue } from '../../core/errors.js';
-import { closest } from '../../core/options.js';
+import { unknownOption } from '../call-options.js';
 import type { ResolvedPolicy } from '../policy.js';
 import type { LimitUse } from './limit-use.js';
 
@@ -16,9 +16,7 @@ export function checkUse(use: LimitUse, where: string, handler: boolean): void {
   if (use.policies.length === 0) issues.push({ path: 'policies', message: 'name at least one' });
   for (const option of Object.keys(use)) {
     if (option === 'policies' || (OPTIONS as readonly string[]).includes(option)) continue;
-    const guess = closest(option, OPTIONS);
-    const hint = guess === undefined ? `known are ${OPTIONS.join(', ')}` : `did you mean '${guess}'?`;
-    issues.push({ path: option, message: `unknown option; ${hint}` });
+    issues.push({ path: option, message: unknownOption(option, OPTIONS) });
   }
   if (typeof use.cost !== 'function' && use.cost !== undefined && !(Number.isSafeInteger(use.cost) && use.cost >= 0)) {
     issues.push({ path: 'cost', message: 'must be an integer from 0, or a function' });
@@ -35,11 +33,18 @@ export function checkUse(use: LimitUse, where: string, handler: boolean): void {
 }
 
 /**
- * Leases are not charges.
+ * Checks what does not fit the policies: leases are not charges, and nobody could ever pay a cost above the limit.
  *
  * @throws InvalidOptionsError
  */
-export function checkCountWhen({ countWhen }: LimitUse, policies: readonly ResolvedPolicy[], where: string): void {
+export function checkFit({ cost, countWhen }: LimitUse, policies: readonly ResolvedPolicy[], where: string): void {
+  const isTooMuch = ({ burst, resolve, shadow }: ResolvedPolicy): boolean =>
+    typeof cost === 'number' && cost > burst && resolve === undefined && !shadow;
+  const exceeded = policies.find(isTooMuch);
+  if (exceeded !== undefined) {
+    const message = `is above the ${exceeded.burst} of '${exceeded.name}': no call could ever pass`;
+    throw new InvalidOptionsError(where, [{ path: 'cost', message }]);
+  }
   if (countWhen !== 'failure') return;
   const leased = policies.find(({ algorithm }) => algorithm === 'concurrency');
   if (leased === undefined) return;

@@ -6,8 +6,8 @@ import type { ClientRequest } from './client-request.js';
 const WHOLE = 128;
 
 /**
- * The address of the client: what the framework says, or with `ip.trust` the nearest one that is no proxy of ours. `undefined`
- * when it cannot be told.
+ * The address of the client: what the framework says, or with `ip.trust` the nearest one that is no proxy of ours. What comes
+ * behind `unknown` and the like is not looked at: the proxy that wrote it counts. `undefined` when it cannot be told.
  */
 export function clientAddress(request: ClientRequest | undefined, service: RateLimitService): string | undefined {
   if (request === undefined) return undefined;
@@ -21,7 +21,12 @@ export function clientAddress(request: ClientRequest | undefined, service: RateL
   let address = peer;
   for (const hop of forwardedFor(request).toReversed()) {
     if (address === undefined || !trust.hasAddress(address)) break;
-    address = plainAddress(withoutPort(hop));
+    const next = plainAddress(withoutPort(hop));
+    if (next === undefined) {
+      warnOfHop(service);
+      break;
+    }
+    address = next;
   }
   return address;
 }
@@ -37,12 +42,23 @@ function isForwarded({ headers }: ClientRequest): boolean {
 function forwardedFor({ headers }: ClientRequest): string[] {
   const given = headers?.['x-forwarded-for'];
   if (given === undefined) return [];
-  return (Array.isArray(given) ? given.join(',') : given).split(',').map((hop) => hop.trim());
+  return (Array.isArray(given) ? given.join(',') : given)
+    .split(',')
+    .map((hop) => hop.trim())
+    .filter((hop) => hop !== '');
 }
 
 /** Some proxies write `192.0.2.1:4711` and `[2001:db8::1]:4711`. */
 function withoutPort(hop: string): string {
   return hop.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
+}
+
+function warnOfHop(service: RateLimitService): void {
+  service.warnOnce(
+    'hop',
+    'A header X-Forwarded-For has something else than an address where that of a client should be: such requests are counted by ' +
+      'the address of the proxy that they came through.',
+  );
 }
 
 function warnOfProxy(service: RateLimitService): void {

@@ -3,7 +3,7 @@ import { requestKind, type RequestKind } from '../../nest/method-decorator/index
 import type { ResolvedPolicy, SubjectSource } from '../policy.js';
 import type { RateLimitService } from '../rate-limit.service.js';
 import { checkDistinct } from '../charges.js';
-import { checkCountWhen, checkUse } from './check-use.js';
+import { checkFit, checkUse } from './check-use.js';
 import { skipsOf, usesOf, type LimitUse } from './limit-use.js';
 
 /** A policy on a handler. */
@@ -78,7 +78,7 @@ function resolveUses(service: RateLimitService, uses: readonly LimitUse[], place
   const charges = uses.flatMap((use) => {
     checkUse(use, where, true);
     const policies = use.policies.map((given) => service.policies.declare(given, place, where, site));
-    checkCountWhen(use, policies, where);
+    checkFit(use, policies, where);
     return policies.map((policy): PlannedCharge => {
       const by = (use.by as SubjectSource | undefined) ?? policy.by;
       return { policy, by, use };

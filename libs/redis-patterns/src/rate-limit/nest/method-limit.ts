@@ -3,7 +3,7 @@ import type { Around, CallSite, DecoratedCall, MethodPattern } from '../../nest/
 import { RateLimitExceededError } from '../rate-limit.errors.js';
 import { checkCost, checkDistinct, type Charge } from '../charges.js';
 import { RateLimitService } from '../rate-limit.service.js';
-import { checkCountWhen, checkUse } from './check-use.js';
+import { checkFit, checkUse } from './check-use.js';
 import { planHandler } from './handler-plan.js';
 import { ask, usesOf, type LimitUse } from './limit-use.js';
 import { checkSubject } from './request-subject.js';
@@ -29,7 +29,7 @@ function limitCalls(use: LimitUse, service: RateLimitService, site: CallSite, wh
   const by = use.by as (...args: never[]) => unknown;
   const policies = use.policies.map((given) => service.policies.declare(given, site.name, where, site.target));
   checkDistinct(policies, where);
-  checkCountWhen(use, policies, where);
+  checkFit(use, policies, where);
   const leased = policies.some(({ algorithm }) => algorithm === 'concurrency');
   const refunds = use.countWhen === 'failure';
   return async (call) => {

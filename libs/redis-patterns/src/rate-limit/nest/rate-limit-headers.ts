@@ -1,47 +1,72 @@
 import type { RateLimitHeaders } from '../rate-limit.options.js';
 import type { PolicyResult, RateLimitResult } from '../rate-limit.result.js';
 
+type Header = readonly [name: string, value: string];
+
+/** What the answers of a policy have in common. */
+interface PolicyTexts {
+  readonly limit: number;
+  readonly window: number;
+  /** As a string of a header. */
+  readonly name: string;
+  /** Item of `RateLimit-Policy`. */
+  readonly quota: string;
+}
+
 /**
  * The headers that tell a client where it stands. `draft`: `RateLimit-Policy` and `RateLimit` of the IETF draft
  * (draft-ietf-httpapi-ratelimit-headers), one item for each policy; `legacy`: `X-RateLimit-Limit`, `-Remaining` and `-Reset`
  * (in seconds from now) of the tightest policy. None when Redis did not decide, as the numbers would mean nothing, and none
  * about shadow policies.
- *
- * @param leased names of the policies that grant leases: they have no window
  */
-export function limitHeaders(
-  kinds: readonly RateLimitHeaders[],
-  result: RateLimitResult,
-  leased: ReadonlySet<string>,
-): [name: string, value: string][] {
-  const headers: [string, string][] = [];
-  const shown = result.policies.filter(({ shadow }) => !shadow);
-  if ((result.source !== 'redis' && result.source !== 'cache') || shown.length === 0) return headers;
-  if (kinds.includes('draft')) {
-    const list = (item: (each: PolicyResult) => string): string =>
-      shown.map((each) => `${quote(each.policy)};${item(each)}`).join(', ');
-    const quota = ({ policy, window }: PolicyResult): string =>
-      leased.has(policy) ? 'qu="concurrent-requests"' : `w=${seconds(window)}`;
-    const rest = ({ policy, resetAfterMs }: PolicyResult): string =>
-      leased.has(policy) ? '' : `;t=${seconds(resetAfterMs)}`;
-    headers.push(
-      ['RateLimit-Policy', list((each) => `q=${each.limit};${quota(each)}`)],
-      ['RateLimit', list((each) => `r=${each.remaining}${rest(each)}`)],
-    );
+export class LimitHeaders {
+  /** By policy: the texts of the limit that was told last, as `resolve` may give another one. */
+  readonly #texts = new Map<string, PolicyTexts>();
+
+  of(kinds: readonly RateLimitHeaders[], result: RateLimitResult): Header[] {
+    const headers: Header[] = [];
+    if (result.source !== 'redis' && result.source !== 'cache') return headers;
+    let quotas = '';
+    let rests = '';
+    for (const each of result.policies) {
+      if (each.shadow) continue;
+      const { name, quota } = this.#textsOf(each);
+      const comma = quotas === '' ? '' : ', ';
+      quotas += comma + quota;
+      rests += `${comma}${name};r=${each.remaining}${isLease(each) ? '' : `;t=${seconds(each.resetAfterMs)}`}`;
+    }
+    if (quotas === '') return headers;
+    if (kinds.includes('draft')) headers.push(['RateLimit-Policy', quotas], ['RateLimit', rests]);
+    if (kinds.includes('legacy')) {
+      headers.push(
+        ['X-RateLimit-Limit', String(result.limit)],
+        ['X-RateLimit-Remaining', String(result.remaining)],
+        ['X-RateLimit-Reset', String(seconds(result.resetAfterMs))],
+      );
+    }
+    return headers;
   }
-  if (kinds.includes('legacy')) {
-    headers.push(
-      ['X-RateLimit-Limit', String(result.limit)],
-      ['X-RateLimit-Remaining', String(result.remaining)],
-      ['X-RateLimit-Reset', String(seconds(result.resetAfterMs))],
-    );
+
+  #textsOf(result: PolicyResult): PolicyTexts {
+    const { policy, limit, window } = result;
+    const known = this.#texts.get(policy);
+    if (known?.limit === limit && known.window === window) return known;
+    const name = quote(policy);
+    const span = isLease(result) ? 'qu="concurrent-requests"' : `w=${seconds(window)}`;
+    const texts = { limit, window, name, quota: `${name};q=${limit};${span}` };
+    this.#texts.set(policy, texts);
+    return texts;
   }
-  return headers;
 }
 
 /** `Retry-After`, unless no wait helps. */
-export function retryAfterHeader(retryAfter: number | undefined): [name: string, value: string][] {
+export function retryAfterHeader(retryAfter: number | undefined): Header[] {
   return retryAfter === undefined ? [] : [['Retry-After', String(retryAfter)]];
+}
+
+/** They have no window. */
+function isLease({ algorithm }: PolicyResult): boolean {
+  return algorithm === 'concurrency';
 }
 
 function seconds(ms: number): number {

@@ -8,7 +8,7 @@ import { chargeRequest, type HandlerDecision } from './handler-charges.js';
 import { planHandler, type HandlerPlan, type PlannedCharge } from './handler-plan.js';
 import { usesOf } from './limit-use.js';
 import { messageException } from './message-exceptions.js';
-import { limitHeaders, retryAfterHeader } from './rate-limit-headers.js';
+import { LimitHeaders, retryAfterHeader } from './rate-limit-headers.js';
 import { RateLimitHttpException } from './rate-limit-http.exception.js';
 import { graphqlResponse, identityOf } from './client-request.js';
 import { onResponseEnd } from './response-end.js';
@@ -31,6 +31,7 @@ interface GraphQLResponse {
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   readonly #plans = new WeakMap<object, WeakMap<object, HandlerPlan>>();
+  readonly #headers = new LimitHeaders();
 
   constructor(
     @Optional() @Inject(PATTERNS_RUNTIME) private readonly runtime: PatternsRuntime | undefined,
@@ -97,7 +98,7 @@ export class RateLimitGuard implements CanActivate {
         service.ledger.of(identityOf(context)).refundOnSuccess(names, refund);
       }
     }
-    this.#setHeaders(context, limitHeaders(service.options.headers, result, plan.leased));
+    this.#setHeaders(context, this.#headers.of(service.options.headers, result));
     return decided;
   }
 

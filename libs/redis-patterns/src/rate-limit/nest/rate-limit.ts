@@ -1,4 +1,4 @@
-import { UseGuards, UseInterceptors } from '@nestjs/common';
+import { UseGuards, UseInterceptors, type ExecutionContext } from '@nestjs/common';
 import { decorateMethod, type AsyncMethodDecorator } from '../../nest/method-decorator/index.js';
 import {
   addUse,
@@ -13,6 +13,11 @@ import {
 import { methodLimit } from './method-limit.js';
 import { OutcomeInterceptor } from './outcome.interceptor.js';
 import { ClassRateLimitGuard, HandlerRateLimitGuard } from './rate-limit.guard.js';
+
+/** Functions that can take an execution context fit handlers too (`any` as their result leads here); those may be synchronous. */
+type ForMethods<Fn extends (...args: never[]) => unknown> = [Fn] extends [(context: ExecutionContext) => unknown]
+  ? MethodDecorator
+  : AsyncMethodDecorator<Fn>;
 
 /**
  * Limits how often a request handler, all handlers of a controller, or any other asynchronous method is called. Several policies
@@ -47,7 +52,7 @@ export function RateLimit(policies: RateLimitPolicies, options?: HandlerLimitOpt
 export function RateLimit<By extends SubjectOfCall, Cost extends CostOfCall = never, Skip extends SkipCall = never>(
   policies: RateLimitPolicies,
   options: MethodLimitOptions<By, Cost, Skip>,
-): AsyncMethodDecorator<By | Cost | Skip>;
+): ForMethods<By | Cost | Skip>;
 export function RateLimit(
   policies: RateLimitPolicies,
   { by, cost, skipIf, countWhen, ...unknown }: Partial<LimitUse> = {},

@@ -67,8 +67,8 @@ const TTL_REMEDY = "is needed to know how long a response may be served; for exa
 
 const namesSchema = z
   .array(
-    z.string("must be a list of names, for example ['page']").min(1, 'must not be empty'),
-    'must be a list of names',
+    z.string('must be a name, in a text').min(1, 'must not be empty'),
+    "must be a list of names, for example ['page']",
   )
   .optional();
 
@@ -84,7 +84,10 @@ const schema = entrySchema.omit({ cacheErrors: true }).extend({
   ),
   tags: z
     .union(
-      [tagsSchema, z.custom<ResponseTagsFunction>((tags) => typeof tags === 'function')],
+      [
+        tagsSchema,
+        z.custom<ResponseTagsFunction>((tags) => typeof tags === 'function', 'must be a function that gives one'),
+      ],
       'must be an array of texts, or a function that gives one',
     )
     .optional(),

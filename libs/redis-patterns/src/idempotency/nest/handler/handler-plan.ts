@@ -12,6 +12,7 @@ import { replayAnswer, textOfAnswer, textOfError } from './stored-answer.js';
 
 /** What `@Idempotent` says of one handler, made ready for requests. */
 export class HandlerPlan {
+  readonly #where: string;
   readonly #service: IdempotencyService;
   readonly #store: ResolvedHandlerOptions['store'];
   readonly #call: ResolvedIdempotencyCall;
@@ -19,7 +20,7 @@ export class HandlerPlan {
 
   /** @throws InvalidOptionsError naming `Class.method` */
   constructor(use: IdempotentUse, runtime: PatternsRuntime, site: CallSite) {
-    const where = `@Idempotent on ${site.name}`;
+    const where = (this.#where = `@Idempotent on ${site.name}`);
     const options = resolveHandlerOptions(use.raw, where);
     checkHandler(site, use.isOn(site), where);
     this.#service = runtime.engine(IdempotencyService);
@@ -43,10 +44,12 @@ export class HandlerPlan {
     const run = (): Promise<unknown> => lastValueFrom(next.handle());
     const clientKey = this.#keys.clientKey(exchange);
     if (clientKey === undefined) return run();
+    if (this.#keys.missesBody(exchange)) this.#warnOfBody();
     const key = await this.#keys.recordKey(clientKey, exchange, context);
     const before = exchange.headers();
     const perform = (call: ResolvedIdempotencyCall): Promise<unknown> =>
       this.#service.perform<unknown>(key, this.#keys.fingerprint(exchange, context), call, {
+        where: this.#where,
         run,
         keep: (body) => textOfAnswer(body, before, exchange, this.#store),
         keepError: (error) => textOfError(error, before, exchange, this.#store),
@@ -56,6 +59,18 @@ export class HandlerPlan {
         },
       });
     return this.#call.onBusy === 'wait' ? whileConnected(exchange, this.#call, perform) : perform(this.#call);
+  }
+
+  /** The handler's own work, which an interceptor around it may give up before it has ended. */
+  watch(work: Promise<unknown>): void {
+    this.#service.watch(work);
+  }
+
+  #warnOfBody(): void {
+    const message =
+      `${this.#where}: a request has a body that no parser has read before, so it is not compared: a key that is used again with ` +
+      "another body gets the first answer. Give a 'fingerprint', or a parser for that type of content.";
+    this.#service.warnOnce('ERR_IDEMPOTENCY_MISMATCH', message, this.#where);
   }
 }
 

@@ -17,7 +17,7 @@ export interface IdempotentHandlerOptions extends IdempotencyCallOptions {
    * without user share theirs, so that their keys have to be hard to guess (UUIDs are).
    */
   scope?: (context: ExecutionContext) => IdempotencyScope | Promise<IdempotencyScope>;
-  /** What a repeated request must have in common with the first. Default: path parameters, query and body. */
+  /** What a repeated request must have in common with the first. Default: path parameters, query and parsed body. */
   fingerprint?: (context: ExecutionContext) => unknown;
   /**
    * Which answers are replayed: `'success'` (default), also those with `'4xx'`, or `'all'`. Others free the key, as do, except

@@ -63,6 +63,12 @@ export class RequestKeys {
     ];
   }
 
+  /** Whether there is a body that the fingerprint knows nothing of, such as a form with files, or of a type without a parser. */
+  missesBody({ request: { body, headers } }: HttpExchange): boolean {
+    if (this.options.fingerprint !== undefined || (body !== undefined && body !== null)) return false;
+    return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined;
+  }
+
   /** @throws IdempotencyKeyError for a payload without a stable text */
   fingerprint({ request }: HttpExchange, context: ExecutionContext): string {
     const { fingerprint } = this.options;
