@@ -48,6 +48,7 @@ export const ACL_EXTRAS: Partial<Record<AclPattern, readonly string[]>> = {
     'cache, with clear() or deletePattern(): SCAN shows the names of all keys',
     'cache, with tagIndex',
   ],
+  lock: ['lock, with replicaAck'],
 };
 
 /** The groups that apply to an application which uses all of these patterns. */

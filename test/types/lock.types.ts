@@ -28,6 +28,9 @@ export class Accepted {
     return { total: 1 };
   }
 
+  @WithLock({ key: 'order', fair: false, reentrant: true, lease: '5s', maxHold: '1m', onLost: 'ignore' })
+  async everyOption(): Promise<void> {}
+
   @WithLock({ key: 'nightly', onBusy: 'skip' })
   async skippedWithoutResult(): Promise<void> {}
 
@@ -68,6 +71,10 @@ export class Refused {
   // @ts-expect-error a key function that may give nothing
   @WithLock({ key: (id?: string) => id })
   async noKeyForSome(_id?: string): Promise<void> {}
+
+  // @ts-expect-error a locked method is always renewed, and has no signal of its caller but `locks.current()`
+  @WithLock({ key: 'x', autoExtend: false })
+  async notRenewed(): Promise<void> {}
 
   // @ts-expect-error no key: one lock for everything must be said
   @WithLock({ wait: '1s' })

@@ -143,6 +143,13 @@ export async function clusterFailover(topology: Topology, master: Server): Promi
   lastVotes.set(topology, performance.now());
 }
 
+/** The master dies, and comes back empty when another one has taken its place. */
+export async function crash(own: Topology, master: Server): Promise<void> {
+  await own.kill(master);
+  await eventually(async () => (await own.masters()).length === (own.mode === 'cluster' ? 3 : 1), { timeout: 30_000 });
+  await own.restart(master, { data: 'wipe' });
+}
+
 /** Waits until every master has all of its replicas, so that it can be lost. */
 export async function complete({ masters, mode }: Topology): Promise<void> {
   await eventually(

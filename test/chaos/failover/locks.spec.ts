@@ -5,7 +5,7 @@ import { findOverlaps, type Hold } from '../../support/history.js';
 import { startOwn, type Mode, type Topology } from '../../support/topologies.js';
 import { openLocks, type OpenLocks } from '../../integration/lock/test-locks.js';
 import { LONG, print, tagOf } from '../support/load.js';
-import { clusterFailover, complete, type Server } from './failover.js';
+import { clusterFailover, complete, crash, type Server } from './failover.js';
 
 const ROUNDS = LONG ? 10 : 1;
 const CALLERS = 4;
@@ -25,13 +25,6 @@ const failover: Fault = { name: 'CLUSTER FAILOVER', mode: 'cluster', begin: clus
 
 interface FencedHold extends Hold {
   readonly fence: bigint;
-}
-
-/** The master dies, and comes back empty when another one has taken its place. */
-async function crash(own: Topology, master: Server): Promise<void> {
-  await own.kill(master);
-  await eventually(async () => (await own.masters()).length === (own.mode === 'cluster' ? 3 : 1), { timeout: 30_000 });
-  await own.restart(master, { data: 'wipe' });
 }
 
 /** Takes and gives back one lock again and again; what it is told when that fails is an error of a lock, nothing else. */

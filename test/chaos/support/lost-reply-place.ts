@@ -1,7 +1,7 @@
 import type { Cluster } from 'ioredis';
 import { resolveRateLimitOptions, RateLimitService } from '../../../libs/redis-patterns/src/rate-limit/index.js';
 import { LockService } from '../../../libs/redis-patterns/src/lock/index.js';
-import { acquireScript, releaseScript } from '../../../libs/redis-patterns/src/lock/scripts.generated.js';
+import { acquireScript, leaveScript } from '../../../libs/redis-patterns/src/lock/scripts.generated.js';
 import { resolveLockOptions } from '../../../libs/redis-patterns/src/lock/lock.options.js';
 import { slotOf } from '../../../libs/redis-patterns/src/keys/index.js';
 import { consumeScript } from '../../../libs/redis-patterns/src/rate-limit/scripts.generated.js';
@@ -136,6 +136,6 @@ async function openApplication(
 
 /** The servers know all scripts from here on: what is lost is the work itself, never the reply NOSCRIPT. */
 async function learnScripts({ admin }: SharedTopology): Promise<void> {
-  const texts = [acquireScript, releaseScript, consumeScript].map(({ lua }) => lua);
+  const texts = [acquireScript, leaveScript, consumeScript].map(({ lua }) => lua);
   await Promise.all(admin.masters().flatMap((master) => texts.map((text) => master.script('LOAD', text))));
 }

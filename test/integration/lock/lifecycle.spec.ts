@@ -188,6 +188,17 @@ describe('locks behind a bad network', () => {
     expect(await admin.keys('shop:lock:*')).toEqual([]);
   });
 
+  it('end the waiting at a shutdown also while Redis does not answer', async () => {
+    const { open, proxy } = await openLocksBehindProxy(cleanUps);
+    await proxy.set('refuse');
+    const waiting = caught(open.locks.acquire('patient', { wait: '60s' }));
+    const began = performance.now();
+    await open.locks.close();
+    expect(await waiting).toBeInstanceOf(LockUnavailableError);
+    // One decision at most.
+    expect(performance.now() - began).toBeLessThan(3000);
+  });
+
   it('count a release whose reply was lost as a release', async () => {
     const { open, admin, proxy } = await openLocksBehindProxy(cleanUps);
     const lock = await open.locks.acquire('released');

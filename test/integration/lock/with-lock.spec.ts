@@ -1,17 +1,28 @@
 import {
+  Catch,
   ConflictException,
   Controller,
   Injectable,
   Param,
   ParseIntPipe,
   Post,
+  type ArgumentsHost,
+  type ExceptionFilter,
   type INestApplication,
 } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { LockService, RedisPatternsModule, WithLock } from 'nestjs-redis-patterns';
+import {
+  LockLostError,
+  LockService,
+  LockTimeoutError,
+  LockUnavailableError,
+  RedisPatternsModule,
+  WithLock,
+} from 'nestjs-redis-patterns';
 import { Observable, lastValueFrom, of } from 'rxjs';
 import type { Server } from 'node:http';
+import type { Response } from 'express';
 import request from 'supertest';
 import { describeOnEachTopology } from '../../support/topologies.js';
 
@@ -62,10 +73,28 @@ class Stock {
 class StockController {
   constructor(private readonly stock: Stock) {}
 
+  @Post('busy')
+  @WithLock({ key: 'busy-handler' })
+  async busy(): Promise<void> {}
+
   @Post(':id')
   @WithLock({ key: (id: number) => ['handler', id], wait: '10s' })
   async take(@Param('id', ParseIntPipe) id: number): Promise<{ left: number }> {
     return { left: await this.stock.take(id) };
+  }
+}
+
+/** As docs/locks.md shows it. */
+@Catch(LockTimeoutError, LockUnavailableError, LockLostError)
+class LockFilter implements ExceptionFilter {
+  catch(error: LockTimeoutError | LockUnavailableError | LockLostError, host: ArgumentsHost): void {
+    const busy = error instanceof LockTimeoutError;
+    const retryAfter = busy ? Math.min(60, Math.ceil(error.retryAfterMs / 1000)) : 1;
+    const response = host.switchToHttp().getResponse<Response>();
+    response
+      .status(busy ? 423 : 503)
+      .setHeader('Retry-After', retryAfter)
+      .json({ code: error.code });
   }
 }
 
@@ -81,6 +110,7 @@ describeOnEachTopology('@WithLock', { user: 'lock' }, (topology) => {
       providers: [Stock],
     }).compile();
     app = module.createNestApplication({ logger: false });
+    app.useGlobalFilters(new LockFilter());
     await app.init();
     stock = app.get(Stock);
     locks = app.get(LockService);
@@ -93,6 +123,13 @@ describeOnEachTopology('@WithLock', { user: 'lock' }, (topology) => {
     const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
     expect(statuses).toEqual([201, 201, 201, 409, 409]);
     expect((await request(app.getHttpServer()).post('/stock/x')).status).toBe(400);
+  });
+
+  it('tells a filter what it needs to answer a busy lock', async () => {
+    await using _lock = await locks.acquire('busy-handler', { lease: '5s' });
+    const answer = await request(app.getHttpServer()).post('/stock/busy');
+    expect([answer.status, answer.body]).toEqual([423, { code: 'ERR_LOCK_TIMEOUT' }]);
+    expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(5);
   });
 
   it('skips, or answers, a call while somebody else holds the lock', async () => {

@@ -45,6 +45,8 @@ export interface SubscriptionHandler {
   message(payload: Buffer, channel: string): void;
   /** Messages may have been missed. Comes before any message of the time after. */
   gap(reason: string): void;
+  /** The socket was lost: no messages come until {@link gap}. */
+  lost?(): void;
 }
 
 export interface Subscription {

@@ -28,6 +28,10 @@ class Entry {
   gap(reason: string): void {
     if (this.#live) this.handler.gap(reason);
   }
+
+  lost(): void {
+    if (this.#live) this.handler.lost?.();
+  }
 }
 
 /** A channel or pattern that is listened to, over any number of sockets. */
@@ -65,8 +69,10 @@ export class SubscribedChannel {
   }
 
   lost(reason: string): void {
-    if (this.#confirmed) this.#gap = reason;
+    if (!this.#confirmed) return;
+    this.#gap = reason;
     this.#confirmed = false;
+    for (const entry of this.#entries) entry.lost();
   }
 
   fail(error: Error): void {

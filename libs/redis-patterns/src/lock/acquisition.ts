@@ -1,12 +1,15 @@
 import { RedisUnavailableError, type UnavailableCode } from '../connection/index.js';
 import { backoffDelay, sleep } from '../core/index.js';
-import { localDeadline, type LockCommands, type LockKeys } from './lock-commands.js';
+import type { Identity } from './identity.js';
 import { LockUnavailableError } from './lock.errors.js';
 import type { Reaper } from './reaper.js';
+import { localDeadline, type Resource } from './resource.js';
+import { pollDelay, type Waiter, type WakeUps } from './wake-ups.js';
 
-/** A lock that was taken. */
+/** A lease that was taken. */
 export interface Grant {
   readonly token: string;
+  /** 0n where there is none. */
   readonly fence: bigint;
   /** When the winning request was sent. */
   readonly sentAt: number;
@@ -14,17 +17,40 @@ export interface Grant {
   readonly straggler: boolean;
 }
 
-/** A lock that somebody else holds. */
+/** Somebody else has it, or comes first. */
 export interface Busy {
   /** Milliseconds until the holder's lease ends. */
   readonly retryAfterMs: number;
 }
 
+/** One acquisition; times are milliseconds. */
 export interface AcquisitionRequest {
-  readonly keys: LockKeys;
+  readonly resource: Resource;
   readonly lease: number;
   readonly wait: number;
+  /** How long a waiter counts as alive after it was last heard of. */
+  readonly liveness: number;
   readonly signal: AbortSignal | undefined;
+}
+
+/** What all acquisitions of a service share. */
+export interface AcquisitionTools {
+  readonly identity: Identity;
+  readonly reaper: Reaper;
+  readonly wakeUps: WakeUps;
+}
+
+/** The time in which one caller waits. */
+export interface Wait {
+  /** Aborts when the caller gives up, and when the application shuts down. */
+  readonly signal: AbortSignal;
+  end(): void;
+}
+
+interface Refusal extends Busy {
+  readonly leftMs: number;
+  readonly rank: number;
+  readonly headMs: number;
 }
 
 /** How long one decision may take when Redis does not answer at once, milliseconds. */
@@ -36,27 +62,35 @@ const FINAL: ReadonlySet<UnavailableCode> = new Set<UnavailableCode>([
   'ERR_REDIS_CLOSED',
   'ERR_REDIS_BREAKER_OPEN',
   'ERR_REDIS_OVERLOADED',
-  'ERR_REDIS_DEADLINE',
 ]);
 
-/** One acquisition: it asks until it has the lock, or its time is over, and leaves nothing behind that nobody knows of. */
+/** It asks until it has the lease, or its time is over, and leaves nothing behind that nobody knows of. */
 export class Acquisition {
   #token: string;
   /** A request with the token may have been, or may still be, granted. */
   #straggler = false;
+  #queued = false;
   #failures = 0;
+  /** It has ended without a grant. */
+  #failed = false;
+  readonly #waiter: Waiter | undefined;
+  /** From the first time that it is not granted at once: most locks are free, and a signal costs as much as the rest. */
+  #wait: Wait | undefined;
   readonly #waitUntil: number;
   readonly #end: number;
 
   constructor(
-    private readonly commands: LockCommands,
-    private readonly reaper: Reaper,
+    private readonly tools: AcquisitionTools,
     private readonly request: AcquisitionRequest,
+    private readonly waits: { beginWait(signal: AbortSignal | undefined): Wait },
   ) {
+    const { wait, resource } = request;
     const now = performance.now();
-    this.#token = commands.newToken();
-    this.#waitUntil = now + request.wait;
-    this.#end = now + Math.max(request.wait, DECISION_TIME);
+    this.#token = tools.identity.newToken();
+    this.#waitUntil = now + wait;
+    this.#end = now + Math.max(wait, DECISION_TIME);
+    // Known before the first request, or a wake-up could come too early.
+    if (wait > 0 && resource.waiterKind !== undefined) this.#waiter = tools.wakeUps.register(resource.waiterKind);
   }
 
   /**
@@ -66,77 +100,130 @@ export class Acquisition {
    */
   async run(): Promise<Grant | Busy> {
     try {
-      for (let refusals = 1; ; refusals++) {
+      for (;;) {
         const outcome = await this.#decide();
         if ('token' in outcome) return outcome;
         const left = this.#waitUntil - performance.now();
         if (left <= 0) {
-          this.#cleanUp();
+          this.#failed = true;
+          this.#cleanUp(this.#waiter);
           return outcome;
         }
-        // At least 1 ms: full jitter alone may give a burst of several tries at once.
-        const pause = Math.max(1, backoffDelay(refusals, { base: 10, max: 100 }));
-        await sleep(Math.min(pause, left, outcome.retryAfterMs + 1), this.request.signal);
+        await this.#rest(outcome, left);
       }
     } catch (error) {
-      this.#cleanUp();
+      this.#failed = true;
+      this.#cleanUp(this.#waiter);
       throw error;
+    } finally {
+      this.#wait?.end();
+      this.#waiter?.close();
     }
+  }
+
+  /** Sleeps until it is woken, or it makes sense to ask again without. */
+  async #rest({ leftMs, rank, headMs }: Refusal, left: number): Promise<void> {
+    const { liveness } = this.request;
+    const { signal } = this.#waiting();
+    if (this.#waiter === undefined) return sleep(Math.min(pollDelay(), left), signal);
+    // Two heartbeats in each `liveness`, not all at the same time.
+    let ms = Math.min(left, (liveness / 2) * (0.8 + Math.random() * 0.4));
+    // A lease that ends, and a head that dies, wake nobody: the one to profit looks himself.
+    if (rank === 0 && leftMs >= 0) ms = Math.min(ms, leftMs + 1);
+    if (rank === 1 && headMs > 0) ms = Math.min(ms, headMs + 1);
+    return this.#waiter.sleep(ms, signal);
   }
 
   /** Asks once, and again for as long as there is no answer. */
-  async #decide(): Promise<Grant | Busy> {
+  async #decide(): Promise<Grant | Refusal> {
     for (;;) {
-      const outcome = await this.#ask().catch((error: unknown) => this.#afterFailure(error));
-      if (outcome !== undefined) return outcome;
+      try {
+        const outcome = await this.#ask();
+        if (outcome !== undefined) return outcome;
+      } catch (error) {
+        await this.#afterFailure(error);
+      }
     }
   }
 
-  async #ask(): Promise<Grant | Busy | undefined> {
-    const { keys, lease, signal } = this.request;
+  #waiting(): Wait {
+    return (this.#wait ??= this.waits.beginWait(this.request.signal));
+  }
+
+  async #ask(): Promise<Grant | Refusal | undefined> {
+    const { resource, lease } = this.request;
+    const signal = this.#wait?.signal ?? this.request.signal;
     signal?.throwIfAborted();
     const token = this.#token;
-    const { reply, sentAt, repeated } = await this.commands.acquire(keys, token, lease, {
-      deadline: Math.max(SHORTEST_CALL, this.#end - performance.now()),
+    const waiter = this.#waiter?.id ?? '';
+    this.#queued = waiter !== '';
+    const { reply, sentAt, repeated } = await resource.attempt(token, waiter, lease, {
+      // Not the whole wait: it is asked again, and deadlines of all lengths cost a timer each.
+      deadline: Math.max(SHORTEST_CALL, Math.min(DECISION_TIME, this.#end - performance.now())),
       signal,
-      onLateGrant: () => this.reaper.reap({ keys, token, leaseMs: lease }),
+      onLateGrant: () => this.#afterLateGrant(token),
     });
     this.#straggler ||= repeated;
-    if (reply[0] === 0) return { retryAfterMs: reply[1] < 0 ? Infinity : reply[1] };
+    if (reply[0] === 0) return refusalOf(reply);
+    this.#queued = false;
     if (performance.now() < localDeadline(sentAt, lease)) {
       return { token, fence: BigInt(reply[1]), sentAt, straggler: this.#straggler };
     }
     this.#startOver();
     if (performance.now() < this.#end) return undefined;
     throw new LockUnavailableError(
-      keys.lock,
+      resource.key,
       "it was granted, but the answer came after the lease had ended; give a longer 'lease'",
     );
   }
 
-  /** The lock was granted too late to be of use. The clean-up must not meet a later grant, hence the new token. */
+  /** Granted too late to be of use. The clean-up must not meet a later grant, hence the new token. */
   #startOver(): void {
     this.#straggler = true;
-    this.#cleanUp();
+    this.#cleanUp(undefined);
     this.#straggler = false;
-    this.#token = this.commands.newToken();
+    this.#token = this.tools.identity.newToken();
   }
 
-  async #afterFailure(error: unknown): Promise<undefined> {
-    const { keys, signal } = this.request;
-    if ((error as { outcome?: unknown }).outcome === 'unknown') this.#straggler = true;
-    signal?.throwIfAborted();
+  async #afterFailure(error: unknown): Promise<void> {
+    const { resource } = this.request;
+    const { signal } = this.#waiting();
+    const unconfirmed = error instanceof LockUnavailableError;
+    if (unconfirmed || (error as { outcome?: unknown }).outcome === 'unknown') this.#straggler = true;
+    signal.throwIfAborted();
     if (!(error instanceof RedisUnavailableError)) throw error;
     const pause = backoffDelay(++this.#failures, { base: 20, max: 250 });
     if (FINAL.has(error.code) || performance.now() + pause >= this.#end) {
-      throw new LockUnavailableError(keys.lock, 'Redis could not be asked; nobody knows whether it is free', error);
+      throw new LockUnavailableError(resource.key, 'Redis could not be asked; nobody knows whether it is free', error);
     }
     await sleep(pause, signal);
   }
 
-  #cleanUp(): void {
-    if (!this.#straggler) return;
-    const { keys, lease } = this.request;
-    this.reaper.reap({ keys, token: this.#token, leaseMs: lease });
+  /** While it is asked again, or has been granted to a later request, the token finds its own grant: that is no leftover. */
+  #afterLateGrant(token: string): void {
+    const { resource, lease } = this.request;
+    if (token === this.#token && !this.#failed) return;
+    this.tools.reaper.reap({ resource, token, waiter: '', leaseMs: lease, straggler: true });
   }
+
+  #cleanUp(waiter: Waiter | undefined): void {
+    if (!this.#straggler && !this.#queued) return;
+    const { resource, lease } = this.request;
+    const waiterId = waiter?.id ?? '';
+    this.tools.reaper.reap({
+      resource,
+      token: this.#token,
+      waiter: waiterId,
+      leaseMs: lease,
+      straggler: this.#straggler,
+    });
+  }
+}
+
+function refusalOf([, leftMs, rank, headMs]: readonly [0, number, number, number]): Refusal {
+  let retryAfterMs = leftMs;
+  if (leftMs === -1) retryAfterMs = Infinity;
+  // Free, but others have waited longer.
+  if (leftMs === -2) retryAfterMs = headMs;
+  return { leftMs, rank, headMs, retryAfterMs };
 }

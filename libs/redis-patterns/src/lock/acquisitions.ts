@@ -1,38 +1,59 @@
 import { onAbort } from '../core/index.js';
-import { Acquisition, type Busy, type Grant } from './acquisition.js';
-import type { LockCommands, LockKeys } from './lock-commands.js';
+import {
+  Acquisition,
+  type AcquisitionRequest,
+  type AcquisitionTools,
+  type Busy,
+  type Grant,
+  type Wait,
+} from './acquisition.js';
 import { LockUnavailableError } from './lock.errors.js';
-import type { ResolvedLockCall } from './lock.options.js';
-import type { Reaper } from './reaper.js';
 
 /** Why a shutdown ends the waiting. */
 const CLOSING = Symbol('closing');
 
-/** The acquisitions of one application that are not decided yet. */
+/** The acquisitions of one service that are not decided yet. */
 export class Acquisitions {
   readonly #undecided = new Set<Promise<unknown>>();
   readonly #waiting = new Set<AbortController>();
   #closing = false;
 
-  constructor(
-    private readonly commands: LockCommands,
-    private readonly reaper: Reaper,
-  ) {}
+  constructor(private readonly tools: AcquisitionTools) {}
 
   get isClosing(): boolean {
     return this.#closing;
   }
 
   /** @throws LockUnavailableError also when the application is shutting down; else as {@link Acquisition.run} */
-  async obtain(keys: LockKeys, call: ResolvedLockCall): Promise<Grant | Busy> {
-    if (this.#closing) throw shuttingDown(keys);
-    const decision = call.wait === 0 ? this.#ask(keys, call, call.signal) : this.#wait(keys, call);
+  async obtain(request: AcquisitionRequest): Promise<Grant | Busy> {
+    if (this.#closing) throw shuttingDown(request.resource.key);
+    const decision = new Acquisition(this.tools, request, this).run();
     this.#undecided.add(decision);
     try {
       return await decision;
+    } catch (error) {
+      throw error === CLOSING ? shuttingDown(request.resource.key) : error;
     } finally {
       this.#undecided.delete(decision);
     }
+  }
+
+  /**
+   * Somebody has to wait, which also a shutdown ends. With a controller for each: a signal that all of them listen to would
+   * make Node.js warn of a leak.
+   */
+  beginWait(signal: AbortSignal | undefined): Wait {
+    const controller = new AbortController();
+    if (this.#closing) controller.abort(CLOSING);
+    const unlink = onAbort(signal, (reason) => controller.abort(reason));
+    this.#waiting.add(controller);
+    return {
+      signal: controller.signal,
+      end: () => {
+        this.#waiting.delete(controller);
+        unlink();
+      },
+    };
   }
 
   /** Refuses new ones, ends the waiting, and resolves when all are decided: the others are within a second. */
@@ -41,28 +62,9 @@ export class Acquisitions {
     for (const waiter of this.#waiting) waiter.abort(CLOSING);
     await Promise.allSettled(this.#undecided);
   }
-
-  #ask(keys: LockKeys, { lease, wait }: ResolvedLockCall, signal: AbortSignal | undefined): Promise<Grant | Busy> {
-    return new Acquisition(this.commands, this.reaper, { keys, lease, wait, signal }).run();
-  }
-
-  /** With a controller for each: a signal that all of them listen to would make Node.js warn of a leak. */
-  async #wait(keys: LockKeys, call: ResolvedLockCall): Promise<Grant | Busy> {
-    const waiter = new AbortController();
-    const unlink = onAbort(call.signal, (reason) => waiter.abort(reason));
-    this.#waiting.add(waiter);
-    try {
-      return await this.#ask(keys, call, waiter.signal);
-    } catch (error) {
-      throw error === CLOSING ? shuttingDown(keys) : error;
-    } finally {
-      this.#waiting.delete(waiter);
-      unlink();
-    }
-  }
 }
 
 /** What an acquisition during a shutdown is told. */
-export function shuttingDown(keys: LockKeys): LockUnavailableError {
-  return new LockUnavailableError(keys.lock, 'the application is shutting down, so no lock is taken any more');
+export function shuttingDown(key: string): LockUnavailableError {
+  return new LockUnavailableError(key, 'the application is shutting down, so no lock is taken any more');
 }

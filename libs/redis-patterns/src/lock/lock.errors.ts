@@ -65,10 +65,8 @@ export class LockReentryError extends RedisPatternsError {
   constructor(
     /** Key of the lock in Redis. */
     readonly key: string,
+    remedy = "pass on its handle, or set 'reentrant: true' to share it",
   ) {
-    super(
-      'ERR_LOCK_REENTRY',
-      `Lock '${key}' is held already by the code that asks for it; pass on its handle, or set 'reentrant: true' to share it`,
-    );
+    super('ERR_LOCK_REENTRY', `Lock '${key}' is held already by the code that asks for it; ${remedy}`);
   }
 }

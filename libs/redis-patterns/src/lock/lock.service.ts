@@ -1,12 +1,11 @@
-import { parseOptions, startTimer } from '../core/index.js';
-import type { EngineContext } from '../connection/index.js';
+import { InvalidOptionsError, parseOptions } from '../core/index.js';
+import type { EngineContext, RedisConnection } from '../connection/index.js';
 import type { Key } from '../keys/index.js';
-import { Acquisitions, shuttingDown } from './acquisitions.js';
-import { HeldLock, type LockOwner } from './held-lock.js';
-import { LockCommands, ownerOf } from './lock-commands.js';
+import { ownerOf } from './identity.js';
+import { Leases } from './leases.js';
 import { LockContext } from './lock-context.js';
 import { LockHandle } from './lock-handle.js';
-import { LockReentryError, LockTimeoutError, LockUnavailableError } from './lock.errors.js';
+import { LockTimeoutError } from './lock.errors.js';
 import {
   lockCallSchema,
   lockUsingSchema,
@@ -16,7 +15,11 @@ import {
   type ResolvedLockCall,
   type ResolvedLockOptions,
 } from './lock.options.js';
-import { Reaper } from './reaper.js';
+import { LockTaker } from './lock-taker.js';
+import { ReadWriteLocks, type ReadWriteLock } from './read-write/read-write-lock.js';
+import { Redlocks } from './redlock/redlocks.js';
+import { ParsedCalls } from './parsed-calls.js';
+import { SingleLocks } from './single-lock.js';
 
 /** Who holds a lock. */
 export interface LockInfo {
@@ -25,11 +28,15 @@ export interface LockInfo {
   readonly fence: bigint | undefined;
   /** Milliseconds until its lease ends, if it is not renewed; `Infinity` for a key without an end. */
   readonly remainingMs: number;
+  /** How many wait for it. */
+  readonly waiting: number;
 }
 
+type Task<T> = (lock: LockHandle) => Promise<T> | T;
+
 /**
- * Locks across processes: one holder at a time while its lease lasts, fenced, renewed, and given up in time when Redis does
- * not answer. What a lock on Redis cannot promise, and how `fence` closes that, is in docs/locks.md.
+ * Locks across processes: one holder at a time while its lease lasts, first come first served, fenced, renewed, and given up
+ * in time when Redis does not answer. What a lock on Redis cannot promise, and how `fence` closes that, is in docs/locks.md.
  *
  * @example
  * ```ts
@@ -39,26 +46,30 @@ export interface LockInfo {
  * ```
  */
 export class LockService {
-  readonly #commands: LockCommands;
-  readonly #reaper: Reaper;
-  readonly #acquisitions: Acquisitions;
-  readonly #callers = new LockContext();
-  readonly #held = new Set<HeldLock>();
-  readonly #running = new Set<Promise<unknown>>();
-  readonly #owner: LockOwner;
+  readonly #leases: Leases;
+  readonly #locks: SingleLocks | Redlocks;
+  readonly #callers = new LockContext<LockHandle>();
+  readonly #taker: LockTaker;
+  readonly #calls = new ParsedCalls<ResolvedLockCall>();
+  readonly #readWrite: ReadWriteLocks;
 
   constructor(
-    private readonly context: EngineContext,
+    context: EngineContext,
     readonly options: ResolvedLockOptions,
+    /** Those of `options.redlock.nodes`. */
+    nodes: readonly RedisConnection[] = [],
   ) {
-    this.#commands = new LockCommands(context);
-    this.#reaper = new Reaper(this.#commands);
-    this.#acquisitions = new Acquisitions(this.#commands, this.#reaper);
-    this.#owner = {
-      commands: this.#commands,
-      reaper: this.#reaper,
-      ended: (lock) => void this.#held.delete(lock),
-    };
+    this.#leases = new Leases(context);
+    const { lease, liveness, redlock, replicaAck } = options;
+    if (redlock === undefined) {
+      this.#locks = new SingleLocks({ context, wakePrefix: this.#leases.wakeUps.prefix, liveness, replicaAck });
+    } else {
+      const { nodeTimeout, restartGuard } = redlock;
+      const { reaper } = this.#leases;
+      this.#locks = new Redlocks({ context, nodes, reaper, nodeTimeout, guardMs: restartGuard ? lease : 0 });
+    }
+    this.#taker = new LockTaker(this.#leases, this.#locks, this.#callers);
+    this.#readWrite = new ReadWriteLocks(context, this.#leases, options);
   }
 
   /**
@@ -75,17 +86,29 @@ export class LockService {
    * ```
    */
   async acquire(key: Key, options: LockCallOptions = {}): Promise<LockHandle> {
-    const call = this.#resolve('acquire()', lockCallSchema, options, false);
-    const taken = await this.#take(key, call);
-    if (taken instanceof LockTimeoutError) throw taken;
-    return taken;
+    return held(await this.#taker.take([key], this.#resolve('acquire()', lockCallSchema, options, false)));
   }
 
   /** As {@link acquire}, with `null` for a lock that somebody else holds. */
   async tryAcquire(key: Key, options: LockCallOptions = {}): Promise<LockHandle | null> {
-    const call = this.#resolve('tryAcquire()', lockCallSchema, options, false);
-    const taken = await this.#take(key, call);
+    const taken = await this.#taker.take([key], this.#resolve('tryAcquire()', lockCallSchema, options, false));
     return taken instanceof LockTimeoutError ? null : taken;
+  }
+
+  /**
+   * Takes several locks, all or none, without the danger of a deadlock: whoever waits, waits in the order of the keys. In a
+   * Cluster they may be in different slots. One of them lost is all of them lost.
+   *
+   * @param keys at least one; the same one twice counts once
+   * @throws as {@link acquire}; also LockLostError when one was lost while others were waited for
+   *
+   * @example
+   * ```ts
+   * await using both = await locks.acquireMany([['account', from], ['account', to]], { wait: '2s' });
+   * ```
+   */
+  async acquireMany(keys: readonly Key[], options: LockCallOptions = {}): Promise<LockHandle> {
+    return held(await this.#taker.take(keys, this.#resolve('acquireMany()', lockCallSchema, options, false)));
   }
 
   /**
@@ -96,8 +119,14 @@ export class LockService {
    * @throws LockTimeoutError, LockUnavailableError, LockReentryError as {@link acquire}
    * @throws LockLostError when the function succeeded, but the lock was lost meanwhile (see `onLost`)
    */
-  async using<T>(key: Key, options: LockUsingOptions, fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
+  async using<T>(key: Key, options: LockUsingOptions, fn: Task<T>): Promise<T> {
     return this.run(key, this.#resolve('using()', lockUsingSchema, options, true), fn, (busy) => Promise.reject(busy));
+  }
+
+  /** As {@link using}, under several locks: see {@link acquireMany}. */
+  async usingMany<T>(keys: readonly Key[], options: LockUsingOptions, fn: Task<T>): Promise<T> {
+    const call = this.#resolve('usingMany()', lockUsingSchema, options, true);
+    return this.#runUnder(held(await this.#taker.take(keys, call)), call, fn);
   }
 
   /**
@@ -108,18 +137,27 @@ export class LockService {
   async run<T>(
     key: Key,
     call: ResolvedLockCall,
-    fn: (lock: LockHandle) => Promise<T> | T,
+    fn: Task<T>,
     onBusy: (busy: LockTimeoutError) => Promise<T> | T,
   ): Promise<T> {
-    const taken = await this.#take(key, call);
-    if (taken instanceof LockTimeoutError) return onBusy(taken);
-    const running = this.#runUnder(taken, call, fn);
-    this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
-    }
+    const taken = await this.#taker.take([key], call);
+    return taken instanceof LockTimeoutError ? onBusy(taken) : this.#runUnder(taken, call, fn);
+  }
+
+  /**
+   * A read/write lock: many readers or one writer. Its keys are other ones than those of the locks.
+   *
+   * @throws InvalidKeyError; InvalidOptionsError with Redlock, which has no such locks
+   *
+   * @example
+   * ```ts
+   * await locks.readWrite(['catalog', id]).read.using({ wait: '2s' }, () => this.list(id));
+   * ```
+   */
+  readWrite(key: Key): ReadWriteLock {
+    if (this.options.redlock === undefined) return this.#readWrite.of(key);
+    const message = "has no read/write locks; use mode: 'single' for them";
+    throw new InvalidOptionsError('LockService.readWrite()', [{ path: 'lock.mode', message }]);
   }
 
   /**
@@ -136,23 +174,41 @@ export class LockService {
    * @throws RedisUnavailableError when Redis could not be asked: that is not the same as free
    */
   async inspect(key: Key): Promise<LockInfo | null> {
-    const found = await this.#commands.inspect(this.#commands.keysOf(key));
+    const found = await this.#locks.inspect(this.#locks.keysOf(key));
     if (found === null) return null;
-    const [token, leftMs, fence] = found;
+    const [token, leftMs, fence, waiting] = found;
     return {
       owner: ownerOf(token),
       fence: fence === '' ? undefined : BigInt(fence),
       remainingMs: leftMs < 0 ? Infinity : leftMs,
+      waiting,
     };
   }
 
+  /**
+   * Takes a lock from whoever holds it: for people who know that its holder is gone. A holder that lives learns it by its next
+   * renewal (`stolen` or `expired`); until then two may run, and only `fence` keeps them apart.
+   *
+   * @returns whether it was held
+   * @throws RedisUnavailableError
+   */
+  async forceRelease(key: Key): Promise<boolean> {
+    return (await this.#locks.forceRelease(this.#locks.keysOf(key))) === 1;
+  }
+
+  /**
+   * Looks at the nodes of Redlock; those that do not answer are left out.
+   *
+   * @internal
+   * @throws InvalidOptionsError when two of them are one server
+   */
+  async checkServers(where: string): Promise<void> {
+    if (this.#locks instanceof Redlocks) await this.#locks.check(where);
+  }
+
   /** Refuses new locks, ends waiting, lets running functions end within `shutdownTimeout`, and releases what is left. */
-  async close(): Promise<void> {
-    await this.#acquisitions.close();
-    await settledWithin([...this.#running], this.options.shutdownTimeout);
-    await Promise.all([...this.#held].map((lock) => this.#quietly(lock.shutDown())));
-    // Functions that were told to stop settle now, and what they leave behind is cleaned up.
-    await this.#reaper.close();
+  close(): Promise<void> {
+    return this.#leases.close(this.options.shutdownTimeout);
   }
 
   /**
@@ -161,12 +217,12 @@ export class LockService {
    * @throws InvalidKeyError
    */
   keyOf(key: Key): string {
-    return this.#commands.keysOf(key).lock;
+    return this.#locks.keysOf(key).lock;
   }
 
   /** What lives in this process because of locks: none of it outlives its lock. */
   stats(): { readonly held: number; readonly running: number; readonly cleaning: number } {
-    return { held: this.#held.size, running: this.#running.size, cleaning: this.#reaper.size };
+    return this.#leases.stats();
   }
 
   #resolve(
@@ -175,59 +231,20 @@ export class LockService {
     options: LockUsingOptions,
     autoExtend: boolean,
   ): ResolvedLockCall {
-    return mergeLockCall(parseOptions(schema, options, `LockService.${method}`), this.options, autoExtend);
+    return this.#calls.of(method, options, () =>
+      mergeLockCall(parseOptions(schema, options, `LockService.${method}`), this.options, autoExtend),
+    );
   }
 
-  async #take(key: Key, call: ResolvedLockCall): Promise<LockHandle | LockTimeoutError> {
-    const keys = this.#commands.keysOf(key);
-    const mine = this.#callers.current(keys.lock);
-    if (mine !== undefined) {
-      if (!call.reentrant) throw new LockReentryError(keys.lock);
-      return mine.share();
-    }
-    const outcome = await this.#acquisitions.obtain(keys, call);
-    if (!('token' in outcome)) return new LockTimeoutError(keys.lock, call.wait, outcome.retryAfterMs);
-    const held = new HeldLock(this.#owner, keys, outcome, call);
-    this.#held.add(held);
-    // Granted in the moment of the shutdown, which may have looked for held locks already.
-    if (this.#acquisitions.isClosing) {
-      await this.#quietly(held.release());
-      throw shuttingDown(keys);
-    }
-    return new LockHandle(held);
-  }
-
-  async #runUnder<T>(handle: LockHandle, call: ResolvedLockCall, fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
-    let result: T;
-    try {
-      result = await this.#callers.run(handle, () => fn(handle));
-    } finally {
-      await this.#quietly(handle.release());
-    }
-    const { lost } = handle.held;
+  async #runUnder<T>(handle: LockHandle, call: ResolvedLockCall, fn: Task<T>): Promise<T> {
+    const result = await this.#leases.runUnder(handle, () => this.#callers.run(handle, () => fn(handle)));
+    const { lost } = handle;
     if (lost !== undefined && call.onLost === 'throw') throw lost;
     return result;
   }
-
-  /** A release whose failure changes nothing for anybody: it is reported, and the lock ends with its lease. */
-  async #quietly(release: Promise<unknown>): Promise<void> {
-    try {
-      await release;
-    } catch (error) {
-      const code = error instanceof LockUnavailableError ? error.code : 'ERR_LOCK_RELEASE';
-      const message = 'A lock was not confirmed to be released; it ends with its lease';
-      this.context.telemetry.emit('warning', { pattern: 'Lock', code, message });
-    }
-  }
 }
 
-async function settledWithin(promises: readonly Promise<unknown>[], ms: number): Promise<void> {
-  if (promises.length === 0) return;
-  await new Promise<void>((resolve) => {
-    const timer = startTimer(ms, resolve, { keepAlive: true });
-    void Promise.allSettled(promises).then(() => {
-      timer.clear();
-      resolve();
-    });
-  });
+function held(taken: LockHandle | LockTimeoutError): LockHandle {
+  if (taken instanceof LockTimeoutError) throw taken;
+  return taken;
 }

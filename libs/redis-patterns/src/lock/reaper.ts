@@ -1,43 +1,48 @@
 import { RedisUnavailableError } from '../connection/index.js';
 import { backoffDelay, sleep } from '../core/index.js';
-import type { LockCommands, LockKeys } from './lock-commands.js';
+import type { Resource } from './resource.js';
 
 /** When a request on a socket that was lost must have arrived, or never will; milliseconds. */
 const STRAGGLER = 1000;
 
 /** What is to be cleaned up. */
 export interface Leftover {
-  readonly keys: LockKeys;
+  readonly resource: Resource;
   readonly token: string;
-  /** Milliseconds; after that the lock has ended by itself. */
+  /** The same caller in the queue, or `''`. */
+  readonly waiter: string;
+  /** Milliseconds; after that the lease has ended by itself. */
   readonly leaseMs: number;
+  /** Whether a request may still be on its way, so that leaving once is not enough. */
+  readonly straggler: boolean;
 }
 
 /**
- * Cleans up in the background after an acquire whose outcome is unknown: nobody knows of that lock, so nobody would release
- * it before its lease ends.
+ * Cleans up in the background: after an acquire whose outcome is unknown (nobody knows of that lease, so nobody would give it
+ * back before it ends), and after whoever gave up waiting.
  */
 export class Reaper {
   readonly #jobs = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 
-  constructor(private readonly commands: LockCommands) {}
+  /** @param commandTimeout milliseconds */
+  constructor(private readonly commandTimeout: number) {}
 
   /** Jobs that are not done. */
   get size(): number {
     return this.#jobs.size;
   }
 
-  /** Releases a token as soon as Redis answers, and once more when a request that was overtaken must have arrived. */
+  /** Leaves as soon as Redis answers; where a request may be on its way, once more when that must have arrived. */
   reap(leftover: Leftover): void {
     this.#start(async () => {
-      if (await this.#release(leftover)) await this.#pauseAndRelease(leftover);
+      if ((await this.#leave(leftover)) && leftover.straggler) await this.#pauseAndLeave(leftover);
     });
   }
 
-  /** Releases, a little later, a token that has been released, because a repeated acquire may still be on its way. */
+  /** Leaves, a little later, with a token that has left, because a repeated acquire may still be on its way. */
   reapStraggler(leftover: Leftover): void {
-    this.#start(() => this.#pauseAndRelease(leftover));
+    this.#start(() => this.#pauseAndLeave(leftover));
   }
 
   /** Ends the pauses, tries what is left a last time, and resolves when that is done. */
@@ -51,17 +56,17 @@ export class Reaper {
     this.#jobs.add(job);
   }
 
-  async #pauseAndRelease(leftover: Leftover): Promise<void> {
+  async #pauseAndLeave(leftover: Leftover): Promise<void> {
     await this.#pause(STRAGGLER);
-    await this.#release(leftover);
+    await this.#leave(leftover);
   }
 
   /** @returns whether Redis answered */
-  async #release({ keys, token, leaseMs }: Leftover): Promise<boolean> {
+  async #leave({ resource, token, waiter, leaseMs }: Leftover): Promise<boolean> {
     const end = performance.now() + leaseMs;
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.commands.release(keys, token, { deadline: this.commands.commandTimeout });
+        await resource.leave(token, waiter, { deadline: this.commandTimeout });
         return true;
       } catch (error) {
         // What is wrong with the command itself (NOPERM, WRONGTYPE) stays wrong; the lease will end it.

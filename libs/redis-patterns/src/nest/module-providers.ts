@@ -53,7 +53,8 @@ function serviceProvider(part: AnyPatternPart, { token, create }: ServiceDefinit
     provide: token,
     inject: [PatternsApp],
     // A part's own options are what its own `resolve` made of them.
-    useFactory: (app: PatternsApp) => create(app.engineContext(part), app.options.patterns.get(part) as never),
+    useFactory: (app: PatternsApp) =>
+      create(app.engineContext(part), app.options.patterns.get(part) as never, (name) => app.connection(name)),
   };
 }
 

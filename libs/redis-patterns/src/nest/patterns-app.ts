@@ -68,7 +68,10 @@ export class PatternsApp {
    */
   async start(used: readonly AnyPatternPart[]): Promise<void> {
     for (const part of used) {
-      this.connection(this.#connectionName(part)).usedBy({ name: part.option, keeps: part.keeps });
+      const nodes = part.nodesOf?.(this.options.patterns.get(part)!) ?? [];
+      for (const name of new Set([this.#connectionName(part), ...nodes])) {
+        this.connection(name).usedBy({ name: part.option, keeps: part.keeps });
+      }
     }
     const all = [...this.#connections.values()];
     for (const connection of all) connection.open();

@@ -9,7 +9,7 @@ import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { InvalidOptionsError } from '../core/errors.js';
 import { usedPatterns } from './pattern-usage.js';
 import { PatternsExplorer } from './method-decorator/index.js';
-import type { AnyPatternPart, Closable } from './pattern-part.js';
+import type { AnyPatternPart, Hooked } from './pattern-part.js';
 import { patternParts } from './pattern-parts.js';
 import { PatternsApp } from './patterns-app.js';
 import { TelemetryLogger } from './telemetry-logger.js';
@@ -45,6 +45,7 @@ export class PatternsLifecycle implements OnModuleInit, BeforeApplicationShutdow
     this.#logger.start();
     try {
       await this.app.start(used);
+      await this.#checkServers(used);
     } catch (error) {
       this.#logger.stop();
       throw error;
@@ -54,12 +55,23 @@ export class PatternsLifecycle implements OnModuleInit, BeforeApplicationShutdow
   /** Services end what they have begun (locks are released, readers drained) while their connections are still open. */
   async beforeApplicationShutdown(): Promise<void> {
     const services = patternParts.flatMap((part) => part.services);
-    await Promise.all(services.map(async ({ token }) => this.#moduleRef.get<Closable>(token).close?.()));
+    await Promise.all(services.map(async ({ token }) => this.#moduleRef.get<Hooked>(token).close?.()));
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.app.close();
     this.#logger.stop();
+  }
+
+  async #checkServers(used: readonly AnyPatternPart[]): Promise<void> {
+    const services = used.flatMap((part) => part.services);
+    const { where } = this.app;
+    try {
+      await Promise.all(services.map(async ({ token }) => this.#moduleRef.get<Hooked>(token).checkServers?.(where)));
+    } catch (error) {
+      await this.app.close();
+      throw error;
+    }
   }
 
   #refuseSecondRegistration(): void {

@@ -92,22 +92,20 @@ export function resolveModuleOptions(raw: RedisPatternsOptions, where: string): 
   }
   const given = rest as Record<string, unknown>;
   const patterns = new Map(patternParts.map((part) => [part, part.resolve(given[part.option], where)]));
-  for (const [part, options] of patterns) checkConnectionName(part, options.connection, [...resolved.keys()], where);
+  for (const [part, options] of patterns) {
+    const known = [...resolved.keys()];
+    if (options.connection !== undefined)
+      checkConnectionName(`${part.option}.connection`, options.connection, known, where);
+    for (const node of part.nodesOf?.(options) ?? []) checkConnectionName(`${part.option}.nodes`, node, known, where);
+  }
   const configured = new Set(patternParts.filter((part) => given[part.option] !== undefined));
   return { namespace, connections: resolved, patterns, configured };
 }
 
-function checkConnectionName(
-  part: AnyPatternPart,
-  name: string | undefined,
-  known: readonly string[],
-  where: string,
-): void {
-  if (name === undefined || known.includes(name)) return;
+function checkConnectionName(path: string, name: string, known: readonly string[], where: string): void {
+  if (known.includes(name)) return;
   const guess = closest(name, known);
   const hint =
     guess === undefined ? `defined are ${known.map((text) => `'${text}'`).join(', ')}` : `did you mean '${guess}'?`;
-  throw new InvalidOptionsError(where, [
-    { path: `${part.option}.connection`, message: `no connection is named '${name}'; ${hint}` },
-  ]);
+  throw new InvalidOptionsError(where, [{ path, message: `no connection is named '${name}'; ${hint}` }]);
 }

@@ -12,6 +12,7 @@ import {
 } from '../../nest/method-decorator/index.js';
 import { lockUsingSchema, mergeLockCall, type LockUsingOptions } from '../lock.options.js';
 import { LockService } from '../lock.service.js';
+import type { Skippable } from './skippable.js';
 
 type KeyFunction = (...args: never[]) => Key;
 type BusyFunction = (...args: never[]) => unknown;
@@ -94,17 +95,10 @@ type LockedMethod<LockKey, OnBusy extends BusyFunction> = <M extends AsyncMethod
     FitsMethod<M, OnBusy, MethodResult<M> | ReturnType<M>>,
 ) => void;
 
-/** A skipped call resolves to `undefined`, which the type must allow; a skipped Observable is empty. */
 type SkippedMethod<LockKey> = <M extends AsyncMethod>(
   target: InstanceTarget,
   propertyKey: string | symbol,
-  descriptor: TypedPropertyDescriptor<M> &
-    FitsMethod<M, Extract<LockKey, KeyFunction>> &
-    (ReturnType<M> extends Promise<infer Value>
-      ? undefined extends Value
-        ? unknown
-        : { readonly "with onBusy: 'skip' the result of this method must allow undefined": Value }
-      : unknown),
+  descriptor: TypedPropertyDescriptor<M> & FitsMethod<M, Extract<LockKey, KeyFunction>> & Skippable<M>,
 ) => void;
 
 /**

@@ -1,37 +1,47 @@
 import { RedisUnavailableError } from '../connection/index.js';
-import { backoffDelay, sleep, startTimer, type Timer } from '../core/index.js';
+import { startTimer, type Timer } from '../core/index.js';
+import type { Deadlines, Expiring, Lane } from '../core/deadlines.js';
 import type { Grant } from './acquisition.js';
-import { localDeadline, type LockCommands, type LockKeys } from './lock-commands.js';
+import { CONFIRM_TIME, confirmLeave } from './confirm-leave.js';
 import { LockLostError, LockUnavailableError, type LockLostReason } from './lock.errors.js';
-import type { ResolvedLockCall } from './lock.options.js';
 import type { Leftover, Reaper } from './reaper.js';
+import { localDeadline, type Resource } from './resource.js';
 
-/** How long a release, or an extension that was asked for, is tried; milliseconds. */
-const CONFIRM_TIME = 1000;
 /** A timer that comes later than this was held up by the event loop, not by Redis; milliseconds. */
 const LATE_TIMER = 50;
 
-/** What a held lock needs from its service. */
-export interface LockOwner {
-  readonly commands: LockCommands;
+/** What a lease needs from its service. */
+export interface LeaseOwner {
   readonly reaper: Reaper;
-  /** Called when the lock has been lost, and when it is being released. */
-  ended(lock: HeldLock): void;
+  /** First look at each lease. Most are given back before it, and cost no timer of their own. */
+  readonly firstLooks: Deadlines;
+  /** Milliseconds. */
+  readonly commandTimeout: number;
+  /** Called when the lease has been lost, and when it is being released. */
+  ended(lease: HeldLease): void;
 }
 
-/**
- * A lock while it is held: its local deadline, its renewals, its end. Several handles may share it (re-entrance); it is
- * released when the last one is.
- */
-export class HeldLock {
+/** How a lease is kept; times are milliseconds. */
+export interface Keeping {
+  readonly lease: number;
+  readonly maxHold: number;
+  readonly autoExtend: boolean;
+}
+
+/** A lease while it is held: its local deadline, its renewals, its end. */
+export class HeldLease implements Expiring {
   /** Handles that have not been released. */
-  references = 1;
+  #references = 1;
+  #autoExtend: boolean;
+  /** @internal of its lane */
+  startedAt = performance.now();
+  #lane: Lane | undefined;
+  #timer: Timer | undefined;
   #deadline: number;
   readonly #maxHoldAt: number;
   #renewAt = Infinity;
   /** A renewal failed after the last that succeeded. */
   #renewalFailed = false;
-  #timer: Timer | undefined;
   #lost: LockLostError | undefined;
   #controller: AbortController | undefined;
   #releasing: Promise<boolean> | undefined;
@@ -39,14 +49,19 @@ export class HeldLock {
   #extending: Promise<unknown> | undefined;
 
   constructor(
-    private readonly owner: LockOwner,
-    readonly keys: LockKeys,
+    private readonly owner: LeaseOwner,
+    readonly resource: Resource,
     readonly grant: Grant,
-    private readonly call: ResolvedLockCall,
+    private readonly keeping: Keeping,
   ) {
-    this.#deadline = localDeadline(grant.sentAt, call.lease);
-    this.#maxHoldAt = grant.sentAt + call.maxHold;
-    this.#scheduleRenewal(grant.sentAt + call.lease / 3);
+    this.#autoExtend = keeping.autoExtend;
+    this.#deadline = localDeadline(grant.sentAt, keeping.lease);
+    this.#maxHoldAt = grant.sentAt + keeping.maxHold;
+    this.#keepOn();
+  }
+
+  get key(): string {
+    return this.resource.key;
   }
 
   /** When the holder must stop, on the clock of `performance.now()`. */
@@ -60,7 +75,7 @@ export class HeldLock {
     return this.#controller.signal;
   }
 
-  /** Set for ever once the lock was lost. Reads the clock, so that it is right before a delayed timer has run. */
+  /** Set for ever once the lease was lost. Reads the clock, so that it is right before a delayed timer has run. */
   get lost(): LockLostError | undefined {
     if (this.#lost === undefined && this.#releasing === undefined) {
       const now = performance.now();
@@ -76,7 +91,7 @@ export class HeldLock {
   /** @throws LockLostError when it was lost, also before it was released */
   assertHeld(): void {
     if (this.isHeld) return;
-    throw this.#lost ?? new LockLostError(this.keys.lock, 'expired');
+    throw this.#lost ?? new LockLostError(this.key, 'expired');
   }
 
   /**
@@ -84,15 +99,35 @@ export class HeldLock {
    *
    * @throws LockLostError, LockUnavailableError
    */
-  async extend(leaseMs: number = this.call.lease): Promise<void> {
+  async extend(leaseMs: number = this.keeping.lease): Promise<void> {
     this.assertHeld();
-    const { lock } = this.keys;
     const failure = await this.#extendInTurn(leaseMs, CONFIRM_TIME);
     if (this.lost !== undefined) throw this.lost;
     if (failure instanceof RedisUnavailableError) {
-      throw new LockUnavailableError(lock, 'the extension was not confirmed; it is held until its deadline', failure);
+      throw new LockUnavailableError(
+        this.key,
+        'the extension was not confirmed; it is held until its deadline',
+        failure,
+      );
     }
     if (failure !== undefined) throw failure;
+  }
+
+  /** From now on it is renewed, or not any more. */
+  autoExtend(on: boolean): void {
+    this.#autoExtend = on;
+  }
+
+  /** One more handle for it. */
+  retain(): this {
+    this.#references++;
+    return this;
+  }
+
+  /** One handle less: as {@link release} for the last one. */
+  drop(): Promise<boolean> {
+    this.#references--;
+    return this.#references > 0 ? Promise.resolve(this.isHeld) : this.release();
   }
 
   /**
@@ -115,7 +150,7 @@ export class HeldLock {
   async #release(lost: LockLostError | undefined): Promise<boolean> {
     this.#stop();
     // A renewal that arrives after the release does nothing, but in a pool it may overtake.
-    await this.#extending;
+    if (this.#extending !== undefined) await this.#extending;
     if (lost !== undefined && lost.reason !== 'max-hold') {
       // The key may still live, or come back: a request that was not confirmed may have been applied late.
       if (lost.reason === 'unreachable' || this.#renewalFailed || this.grant.straggler) {
@@ -123,56 +158,36 @@ export class HeldLock {
       }
       return false;
     }
-    const released = await this.#releaseInRedis();
+    const { commandTimeout, reaper } = this.owner;
+    const { reply, repeated } = await confirmLeave(this.resource, this.grant.token, commandTimeout, () =>
+      reaper.reap(this.#leftover),
+    );
+    const released = reply === 1 || this.#notThere(reply, repeated);
     if (this.grant.straggler) this.owner.reaper.reapStraggler(this.#leftover);
     return released && lost === undefined;
   }
 
-  async #releaseInRedis(): Promise<boolean> {
-    const { commands, reaper } = this.owner;
-    const end = performance.now() + CONFIRM_TIME;
-    let maybeReleased = false;
-    for (let attempt = 1; ; attempt++) {
-      const deadline = Math.min(commands.commandTimeout, Math.max(1, end - performance.now()));
-      try {
-        const reply = await commands.release(this.keys, this.grant.token, { deadline, single: true });
-        return reply === 1 || this.#notThere(reply, maybeReleased);
-      } catch (error) {
-        maybeReleased ||= (error as { outcome?: unknown }).outcome === 'unknown';
-        if (!(error instanceof RedisUnavailableError)) throw error;
-        const pause = backoffDelay(attempt, { base: 20, max: 200 });
-        if (error.code === 'ERR_REDIS_CLOSED' || performance.now() + pause >= end) {
-          reaper.reap(this.#leftover);
-          throw new LockUnavailableError(
-            this.keys.lock,
-            'its release was not confirmed; it ends with its lease',
-            error,
-          );
-        }
-        await sleep(pause);
-      }
-    }
-  }
-
-  /** The key was not ours any more: released by our own first try, expired on the way, or lost while we thought we had it. */
+  /** It was not ours any more: released by our own first try, expired on the way, or lost while we thought we had it. */
   #notThere(reply: 0 | -1, maybeReleased: boolean): boolean {
     if (performance.now() >= this.deadline) return false;
-    if (!maybeReleased) this.#lost ??= new LockLostError(this.keys.lock, reply === 0 ? 'stolen' : 'expired');
+    if (!maybeReleased) this.#lost ??= new LockLostError(this.key, reply === 0 ? 'stolen' : 'expired');
     return maybeReleased;
   }
 
   get #leftover(): Leftover {
-    return { keys: this.keys, token: this.grant.token, leaseMs: this.call.lease };
+    const { resource, grant, keeping } = this;
+    return { resource, token: grant.token, waiter: '', leaseMs: keeping.lease, straggler: true };
   }
 
   #stop(): void {
+    this.#lane?.delete(this);
     this.#timer?.clear();
     this.#renewAt = Infinity;
     this.owner.ended(this);
   }
 
   #lose(reason: LockLostReason): void {
-    this.#lost = new LockLostError(this.keys.lock, reason);
+    this.#lost = new LockLostError(this.key, reason);
     this.#stop();
     this.#controller?.abort(this.#lost);
   }
@@ -183,8 +198,21 @@ export class HeldLock {
     return this.#extending !== undefined && now - this.#deadline <= LATE_TIMER ? 'unreachable' : 'expired';
   }
 
-  #scheduleRenewal(at: number): void {
-    if (this.call.autoExtend) this.#renewAt = at;
+  /** Nothing to do for a third of the lease. */
+  #keepOn(): void {
+    this.#timer?.clear();
+    this.#lane?.delete(this);
+    this.startedAt = performance.now();
+    const firstLook = this.keeping.lease / 3;
+    // A deadline is kept to the millisecond, which only a timer of its own does.
+    if (this.deadline - this.startedAt <= firstLook) this.#arm();
+    else this.#lane = this.owner.firstLooks.add(this, firstLook);
+  }
+
+  /** @internal of its lane: time to renew, and from now on to watch the deadline */
+  expire(): void {
+    if (!this.isHeld) return;
+    if (this.#autoExtend) void this.#renew();
     this.#arm();
   }
 
@@ -203,10 +231,11 @@ export class HeldLock {
 
   async #renew(): Promise<void> {
     this.#renewAt = Infinity;
-    const failure = await this.#extendInTurn(this.call.lease, this.owner.commands.commandTimeout);
+    const failure = await this.#extendInTurn(this.keeping.lease, this.owner.commandTimeout);
     if (failure === undefined || !this.isHeld) return;
     this.#renewalFailed = true;
-    this.#scheduleRenewal(performance.now() + Math.max(50, this.call.lease / 10));
+    this.#renewAt = performance.now() + Math.max(50, this.keeping.lease / 10);
+    this.#arm();
   }
 
   /** @returns why Redis did not answer; an answer of any kind has been dealt with */
@@ -223,12 +252,13 @@ export class HeldLock {
   async #extendNow(leaseMs: number, timeout: number): Promise<undefined> {
     if (!this.isHeld) return;
     const deadline = Math.max(1, Math.min(timeout, this.deadline - performance.now()));
-    const { reply, sentAt } = await this.owner.commands.extend(this.keys, this.grant.token, leaseMs, { deadline });
+    const { reply, sentAt } = await this.resource.extend(this.grant.token, leaseMs, { deadline });
     // An answer after the deadline revives nothing.
     if (!this.isHeld) return;
     if (reply !== 1) return this.#lose(reply === 0 ? 'stolen' : 'expired') as undefined;
     this.#renewalFailed = false;
+    this.#renewAt = Infinity;
     this.#deadline = Math.max(this.#deadline, localDeadline(sentAt, leaseMs));
-    this.#scheduleRenewal(sentAt + this.call.lease / 3);
+    this.#keepOn();
   }
 }
