@@ -59,6 +59,22 @@ describe('Deadlines', () => {
     expect(expired).toEqual(['early', 'later']);
   });
 
+  it('forgets lengths that come once, and what still waits expires all the same', () => {
+    const waits = thing('waits');
+    deadlines.add(waits, 700);
+    for (let ms = 1_000; ms < 2_000; ms++) {
+      const one = thing('once');
+      deadlines.add(one, ms).delete(one);
+    }
+    expect(jest.getTimerCount()).toBeLessThan(20);
+    jest.advanceTimersByTime(701);
+    expect(expired).toEqual(['waits']);
+    deadlines.add(thing('again'), 700);
+    jest.advanceTimersByTime(5_000);
+    expect(expired).toEqual(['waits', 'again']);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
   it('knows lengths beyond what setTimeout does', () => {
     const DAY = 86_400_000;
     deadlines.add(thing('far'), 60 * DAY);

@@ -3,6 +3,9 @@ import { LinkedList, type Linked } from './linked-list.js';
 /** Longest delay that `setTimeout` knows; it fires a longer one at once. */
 const LONGEST = 2 ** 31 - 1;
 
+/** Lengths that are remembered while nothing of them is under way. Those that applications have are few. */
+const MAX_LANES = 16;
+
 /** Something that something happens to after a time, unless it is over before. */
 export interface Expiring extends Linked<Expiring> {
   /** As `performance.now()` counts. */
@@ -31,7 +34,10 @@ export class Deadlines {
     const whole = Math.ceil(ms);
     let lane = this.#lanes.get(whole);
     if (lane === undefined) {
-      lane = new Lane(whole, this.options.keepAlive === true, () => this.#lanes.delete(whole));
+      lane = new Lane(whole, this.options.keepAlive === true, {
+        isCrowded: () => this.#lanes.size > MAX_LANES,
+        unused: () => this.#lanes.delete(whole),
+      });
       this.#lanes.set(whole, lane);
     }
     lane.add(one);
@@ -48,7 +54,7 @@ export class Lane {
   constructor(
     private readonly ms: number,
     private readonly keepAlive: boolean,
-    private readonly onUnused: () => void,
+    private readonly owner: { isCrowded(): boolean; unused(): void },
   ) {}
 
   /** @internal */
@@ -61,8 +67,15 @@ export class Lane {
 
   /** It is over: nothing happens to it any more. */
   delete(one: Expiring): void {
-    // The timer stays: the next one is likely to come before it fires.
-    if (this.#members.delete(one) && this.#members.size === 0 && this.keepAlive) this.#timer?.unref();
+    if (!this.#members.delete(one) || this.#members.size > 0 || this.#timer === undefined) return;
+    if (this.owner.isCrowded()) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      this.owner.unused();
+    } else if (this.keepAlive) {
+      // The timer stays: the next one is likely to come before it fires.
+      this.#timer.unref();
+    }
   }
 
   #arm(ms: number): void {
@@ -85,7 +98,7 @@ export class Lane {
       this.#members.delete(one);
       one.expire();
     }
-    this.onUnused();
+    this.owner.unused();
   }
 }
 
