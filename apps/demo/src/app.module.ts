@@ -5,6 +5,7 @@ import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { ProductsModule } from './products/products.module.js';
 import { RedisController } from './redis/redis.controller.js';
+import { StocktakingModule } from './stocktaking/stocktaking.module.js';
 
 /** What `npm run demo` has started or found: options or a URL, as JSON. */
 function connection(): ConnectionOptions {
@@ -21,6 +22,7 @@ function connection(): ConnectionOptions {
     ProductsModule,
     OrdersModule,
     AccountsModule,
+    StocktakingModule,
     FulfilmentModule,
   ],
   controllers: [RedisController],

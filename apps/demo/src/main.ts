@@ -31,5 +31,6 @@ Try:
   curl -i -X POST ${url}/login -H 'content-type: application/json' -d '{"user":"grace","password":"wrong"}'
                                                   three wrong passwords lock the account for a minute (countWhen: 'failure')
   curl ${url}/orders/<id>                         placed, then fulfilled by a consumer (@StreamConsumer)
+  curl -X POST ${url}/stocktaking                  one worker at a time; again meanwhile: 423 (LockService)
   curl ${url}/redis                               state and load of the connection, whatever Redis does
   ${url}/docs                                     all of it in the browser`);

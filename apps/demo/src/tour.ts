@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CacheStats, ConnectionStats } from 'nestjs-redis-patterns';
 import type { Order } from './orders/order.js';
 import type { Product } from './products/product.js';
+import type { Stocktaking } from './stocktaking/stocktaking.js';
 
 /** A visitor of two shops on one Redis, who looks whether everything happens that the patterns promise. */
 const [first = '', second = first] = (process.env.DEMO_URLS ?? process.env.DEMO_URL ?? 'http://127.0.0.1:3000').split(
@@ -183,6 +184,41 @@ async function lastItem({ id }: Product): Promise<Order> {
   return won[0]!.body;
 }
 
+async function workers(): Promise<void> {
+  const count = (shop: string) => send<Stocktaking>('POST', `${shop}/stocktaking`);
+  const answers = await Promise.all([count(first), count(second)]);
+  const counted = answers.find(({ status }) => status === 200);
+  const refused = answers.filter(({ status }) => status === 423).length;
+  say(
+    'workers',
+    `two workers count the stock: ${counted?.body.worker} does, for ${counted?.body.afterMs} ms on a lease of 1 s; ${refused} is told 423`,
+  );
+  expect(counted?.body.finished === true && refused === 1, 'one worker counts at a time, and its lease is renewed');
+}
+
+async function frozen(): Promise<void> {
+  if (process.env.DEMO_FREEZABLE !== '1') return say('frozen Redis', 'left out: this Redis is not a throw-away one');
+  const counting = send<Stocktaking>('POST', `${first}/stocktaking`);
+  await delay(100);
+  await send('POST', `${second}/redis/freeze`);
+  const { body } = await counting;
+  say(
+    'frozen Redis',
+    `the worker is told after ${body.afterMs} ms that its lock may be lost (${body.lost}): it stops in time`,
+  );
+  expect(!body.finished && body.lost === 'unreachable', 'a worker is told while Redis hangs');
+  let again = await send<Stocktaking>('POST', `${second}/stocktaking`);
+  for (const end = performance.now() + 10_000; again.status !== 200 && performance.now() < end;) {
+    await delay(50);
+    again = await send<Stocktaking>('POST', `${second}/stocktaking`);
+  }
+  say(
+    '',
+    `and when Redis is back the next one counts, with a higher fence: ${BigInt(again.body.fence) > BigInt(body.fence)}`,
+  );
+  expect(again.body.finished && BigInt(again.body.fence) > BigInt(body.fence), 'the next holder has a higher fence');
+}
+
 async function fulfilled(order: Order): Promise<void> {
   const began = performance.now();
   const deadline = began + 10_000;
@@ -217,6 +253,8 @@ try {
   await lockOut();
   await replay(product);
   await fulfilled(await lastItem(product));
+  await workers();
+  await frozen();
   await connection();
   console.log('Everything happened as promised.');
 } catch (error) {

@@ -188,7 +188,8 @@ describe('the history of one lock', () => {
       for (const { fence, to } of overtaken) {
         expect(holds.some((other) => BigInt(other.fence) > BigInt(fence) && other.from >= to - 1)).toBe(true);
       }
-      if (mode === 'standalone') expect(overtaken.length).toBeGreaterThan(0);
+      // In a short history the frozen holder may have written all of it before.
+      if (LONG && mode === 'standalone') expect(overtaken.length).toBeGreaterThan(0);
     },
     LONG ? 600_000 : 120_000,
   );

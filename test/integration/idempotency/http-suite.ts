@@ -158,6 +158,19 @@ export function httpSuite(topology: SharedTopology, newAdapter: () => AbstractHt
     }
   });
 
+  it('leaves the failure of a request without a key to who asked, and to nobody else', async () => {
+    const unhandled = jest.fn();
+    process.on('unhandledRejection', unhandled);
+    try {
+      app.journal.gate = Promise.reject(new Error('sold out'));
+      expect((await app.post('/shop/optional')).status).toBe(500);
+      expect((await app.post('/shop/optional')).status).toBe(500);
+      expect(unhandled).not.toHaveBeenCalled();
+    } finally {
+      process.off('unhandledRejection', unhandled);
+    }
+  });
+
   it('needs a key that can be one, unless it is optional', async () => {
     for (const key of [undefined, '', 'k'.repeat(256), 'k\u00e9y']) {
       const refused = await app.post('/shop/text', key === undefined ? {} : withKey(key));

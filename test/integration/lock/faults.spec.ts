@@ -110,6 +110,19 @@ describe('locks and a lost reply', () => {
     expect(await admin.client.exists('shop:lock:lost')).toBe(0);
   });
 
+  it('renews at once a lock whose grant was on its way for most of the lease', async () => {
+    const { open, proxy } = await openLocksBehindProxy(cleanUps);
+    await proxy.set('blackhole');
+    const acquiring = open.locks.acquire('slow', { wait: '10s', lease: 1000, autoExtend: true });
+    const most = performance.now() + 780;
+    await eventually(() => performance.now() > most);
+    await proxy.set('pass');
+    const lock = await acquiring;
+    expect(lock.remaining()).toBeLessThan(1000 / 3);
+    await eventually(() => lock.remaining() > 500, { timeout: 300 });
+    expect(await lock.release()).toBe(true);
+  });
+
   it('keeps the lock that a request brought which had been given up, and was asked again', async () => {
     const { open, admin, proxy } = await openLocksBehindProxy(cleanUps);
     await proxy.set('blackhole');

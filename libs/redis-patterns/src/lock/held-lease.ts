@@ -198,15 +198,17 @@ export class HeldLease implements Expiring {
     return this.#extending !== undefined && now - this.#deadline <= LATE_TIMER ? 'unreachable' : 'expired';
   }
 
-  /** Nothing to do for a third of the lease. */
+  /** Nothing to do for a third of the lease, unless the grant was so long on its way that less than that is left. */
   #keepOn(): void {
     this.#timer?.clear();
     this.#lane?.delete(this);
     this.startedAt = performance.now();
     const firstLook = this.keeping.lease / 3;
     // A deadline is kept to the millisecond, which only a timer of its own does.
-    if (this.deadline - this.startedAt <= firstLook) this.#arm();
-    else this.#lane = this.owner.firstLooks.add(this, firstLook);
+    if (this.deadline - this.startedAt <= firstLook) {
+      if (this.#autoExtend && this.#deadline < this.#maxHoldAt) void this.#renew();
+      this.#arm();
+    } else this.#lane = this.owner.firstLooks.add(this, firstLook);
   }
 
   /** @internal of its lane: time to renew, and from now on to watch the deadline */

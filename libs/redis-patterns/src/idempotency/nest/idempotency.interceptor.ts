@@ -70,7 +70,10 @@ export class CarriedInterceptor implements NestInterceptor {
     if (plan === undefined) throw notBound(context);
     // Who unsubscribes does not end what the handler does.
     const answer = new ReplaySubject<unknown>();
-    plan.watch(lastValueFrom(answer, { defaultValue: undefined }));
+    const work = lastValueFrom(answer, { defaultValue: undefined });
+    // Its error is in the answer as well; and where no key protects the request nobody watches.
+    work.catch(() => undefined);
+    plan.watch(work);
     next.handle().subscribe(answer);
     return answer;
   }
