@@ -123,7 +123,7 @@ describeOnEachTopology('rate limits of several subjects in one call', { user: 'r
     const through = await openLimits(
       { connection: { ...proxied, username, password } as PlainConnection, namespace: topology.namespace },
       { deadline: 150 },
-      { closeTimeout: 50, ...(isCluster && { ioredis: { natMap: fleet.natMap } }) },
+      { closeTimeout: 50, connectTimeout: 10_000, ...(isCluster && { ioredis: { natMap: fleet.natMap } }) },
     );
     try {
       await eventually(async () => (await both(through)).source === 'redis');

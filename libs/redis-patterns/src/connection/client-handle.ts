@@ -26,6 +26,8 @@ interface ReadyWaiter {
 
 /** Longest time that a polite QUIT may take before the socket is destroyed, milliseconds. */
 const QUIT_TIMEOUT = 500;
+/** Refusals so close together are those of one attempt, milliseconds. */
+const REFUSED_TOGETHER = 200;
 const SELECT_REFUSED = /DB index is out of range|^NOPERM.*'select'/;
 const REFUSED = /^(WRONGPASS|NOAUTH|NOPERM)|invalid (?:username-)?password|DB index is out of range/i;
 
@@ -42,6 +44,7 @@ export class ClientHandle {
   #closed = false;
   /** Attempts in a row that failed for the credentials. */
   #refusals = 0;
+  #refusedAt = Number.NEGATIVE_INFINITY;
   readonly #password: CurrentPassword;
   #retry: NodeJS.Timeout | undefined;
   readonly #socket: SocketEndpoint | undefined;
@@ -227,9 +230,17 @@ export class ClientHandle {
     // That a connection is closed is no news, and hides the reason.
     if (cause.message !== 'Connection is closed.') this.lastError = cause;
     else this.lastError ??= cause;
-    if (REFUSED.test(cause.message)) this.#refusals++;
+    if (REFUSED.test(cause.message)) this.#refused();
     if (SELECT_REFUSED.test(cause.message)) this.#leaveWrongDatabase();
     for (const watcher of this.#errorWatchers) watcher(cause);
+  }
+
+  /** The nodes of a Cluster refuse all at once: that is one attempt. */
+  #refused(): void {
+    const now = performance.now();
+    if (now - this.#refusedAt < REFUSED_TOGETHER) return;
+    this.#refusedAt = now;
+    this.#refusals++;
   }
 
   /** ioredis would go on in database 0, and nobody would know. */
