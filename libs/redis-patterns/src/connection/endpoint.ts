@@ -5,6 +5,10 @@ import { classify } from './classify.js';
 import { addressOf } from './connection-url.js';
 import type { RedisClient } from './redis-connection.js';
 
+/** Of the commands under way an eighth goes out with one system call, but not fewer or more than these. */
+const FEWEST = 4;
+const MOST = 16;
+
 /** Whether a call can be sent now, and if not, why. */
 export type Readiness = 'ready' | 'not-ready' | 'breaker-open';
 
@@ -18,7 +22,7 @@ export interface Endpoint {
   inFlight: number;
   /** Bytes that wait for the operating system to take them. */
   readonly bufferedBytes: number;
-  /** Holds back what is written in this turn of the event loop, to write all of it at its end with one system call. */
+  /** Holds back what is written in this turn of the event loop, to write many commands with one system call. */
   cork(): void;
   /** The server said that it does not serve this key now. */
   misrouted(): void;
@@ -38,6 +42,7 @@ export class SocketEndpoint implements Endpoint {
   unusable = false;
   readonly breaker: Breaker | undefined;
   #corked = false;
+  #gathered = 0;
 
   constructor(
     readonly client: RedisClient,
@@ -72,8 +77,17 @@ export class SocketEndpoint implements Endpoint {
   /** A system call for each command is most of what a command costs; order, replies and errors stay those of each one. */
   cork(): void {
     const stream = this.#stream;
-    if (this.#corked || stream === undefined) return;
+    if (stream === undefined) return;
+    if (this.#corked) {
+      // So many are cheap enough, and the server begins with them while more are made: else one would wait for the other, in turns.
+      if (++this.#gathered < Math.min(MOST, Math.max(FEWEST, this.inFlight >> 3))) return;
+      this.#gathered = 0;
+      stream.uncork();
+      stream.cork();
+      return;
+    }
     this.#corked = true;
+    this.#gathered = 0;
     stream.cork();
     process.nextTick(() => {
       this.#corked = false;
