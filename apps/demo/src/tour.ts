@@ -197,7 +197,8 @@ async function workers(): Promise<void> {
 }
 
 async function frozen(): Promise<void> {
-  if (process.env.DEMO_FREEZABLE !== '1') return say('frozen Redis', 'left out: Sentinels would replace it, and one of yours is left alone');
+  if (process.env.DEMO_FREEZABLE !== '1')
+    return say('frozen Redis', 'left out: Sentinels would replace it, and one of yours is left alone');
   const counting = send<Stocktaking>('POST', `${first}/stocktaking`);
   await delay(100);
   await send('POST', `${second}/redis/freeze`);
