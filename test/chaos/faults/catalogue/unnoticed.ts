@@ -6,7 +6,14 @@ import { ALL_MODES, type Fault } from '../../support/faults-runner.js';
 import type { Place } from '../../support/faults-place.js';
 
 /** Nothing may be noticed. */
-const UNNOTICED: Fault['only'] = { read: /^ok/, once: /^ok$/, token: /^ok$/, publish: /^ok$/, limit: /^ok redis$/ };
+const UNNOTICED: Fault['only'] = {
+  read: /^ok/,
+  once: /^ok$/,
+  token: /^ok$/,
+  publish: /^ok$/,
+  // A decision has 100 ms, which a busy machine may use up: then this process decides.
+  limit: /^ok (redis|local)$/,
+};
 
 async function migrate({ own }: Place, slot: number, pause: () => Promise<unknown>): Promise<void> {
   const masters = await own.masters();
@@ -39,7 +46,7 @@ export const unnoticed: readonly Fault[] = [
     name: 'the wall clock jumps ahead, and back',
     modes: ALL_MODES,
     short: ['sentinel'],
-    shows: UNHARMED,
+    shows: { ...UNHARMED, limit: /^ok redis$/ },
     only: UNNOTICED,
     cause: async (_, app) => {
       for (const by of [86_400_000, -86_400_000]) {
