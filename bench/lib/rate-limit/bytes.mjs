@@ -1,7 +1,7 @@
 // What a subject takes in Redis while it is counted: all of its keys, as MEMORY USAGE says.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openLimits, oursBy, oursStorage, policiesOf } from './ours.mjs';
-import { expressStore, flexible, installed, nestLab } from './peers.mjs';
+import { allLimiters } from './limiters.mjs';
+import { openLimits, policiesOf } from './ours.mjs';
 
 const UNITS = 100;
 const TERMS = { limit: UNITS, windowMs: 60_000 };
@@ -22,13 +22,7 @@ export async function bytesOfSubject(url, client) {
       leases: { algorithm: 'concurrency', limit: UNITS, window: undefined, lease: TERMS.windowMs },
     },
   });
-  const limiters = installed([
-    ...['fixed', 'sliding', 'log', 'bucket'].map((policy) => oursBy(ours.service, policy)),
-    oursStorage(ours.storage, TERMS),
-    await flexible(client, TERMS),
-    await expressStore(client, TERMS),
-    await nestLab(client, TERMS),
-  ]);
+  const limiters = await allLimiters(ours, client, TERMS);
   const rows = [];
   for (const [index, { name }] of limiters.entries()) rows.push({ arm: name, units: UNITS, index });
   for (let step = 0; step < STEPS; step++) {

@@ -3,8 +3,8 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { round } from '../measure.mjs';
-import { openLimits, oursBy, oursStorage, policiesOf } from './ours.mjs';
-import { expressStore, flexible, installed, nestLab } from './peers.mjs';
+import { allLimiters } from './limiters.mjs';
+import { openLimits, policiesOf } from './ours.mjs';
 
 const TERMS = { limit: 50, windowMs: 1000 };
 const SPAN = TERMS.windowMs * 1000;
@@ -22,13 +22,7 @@ export async function grants(url, client, quick) {
     policies: policiesOf(TERMS.limit, TERMS.windowMs),
     blockCache: false,
   });
-  const limiters = installed([
-    ...['fixed', 'sliding', 'log', 'bucket'].map((policy) => oursBy(ours.service, policy)),
-    oursStorage(ours.storage, TERMS),
-    await flexible(client, TERMS),
-    await expressStore(client, TERMS),
-    await nestLab(client, TERMS),
-  ]);
+  const limiters = await allLimiters(ours, client, TERMS);
   // Scripts are loaded with the first call, which is seen as two.
   for (const { hit } of limiters) await hit('first');
   const runs = limiters.flatMap((limiter, index) =>

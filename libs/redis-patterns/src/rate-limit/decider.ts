@@ -48,7 +48,11 @@ export class Decider {
     this.local = new LocalLimiter(options.localShare);
     this.#selection = new Selection(options);
     this.#cache = options.blockCache === false ? undefined : new BlockCache(options.blockCache);
-    this.#failure = new StoreFailureReporter(context.telemetry, options.deadline);
+    this.#failure = new StoreFailureReporter(
+      context.telemetry,
+      'RateLimit',
+      `Redis does not decide on rate limits within ${options.deadline} ms; until it does, 'onStoreError' decides.`,
+    );
   }
 
   /**

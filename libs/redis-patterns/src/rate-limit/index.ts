@@ -35,3 +35,4 @@ export {
 } from './rate-limit.options.js';
 export type { PolicyResult, RateLimitResult, RateLimitSource } from './rate-limit.result.js';
 export { RateLimitService } from './rate-limit.service.js';
+export { StoreFailureReporter } from './store-failure.js';

@@ -6,17 +6,15 @@ export class StoreFailureReporter {
 
   constructor(
     private readonly telemetry: Telemetry,
-    private readonly deadline: number,
+    private readonly pattern: string,
+    private readonly message: string,
   ) {}
 
   report(): void {
     if (this.#fails) return;
     this.#fails = true;
-    this.telemetry.emit('warning', {
-      pattern: 'RateLimit',
-      code: 'ERR_RATE_LIMIT_UNAVAILABLE',
-      message: `Redis does not decide on rate limits within ${this.deadline} ms; until it does, 'onStoreError' decides.`,
-    });
+    const { pattern, message } = this;
+    this.telemetry.emit('warning', { pattern, code: 'ERR_RATE_LIMIT_UNAVAILABLE', message });
   }
 
   over(): void {

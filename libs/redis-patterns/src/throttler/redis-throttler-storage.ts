@@ -1,5 +1,5 @@
 import { RedisUnavailableError, type EngineContext } from '../connection/index.js';
-import { RateLimitUnavailableError } from '../rate-limit/index.js';
+import { RateLimitUnavailableError, StoreFailureReporter } from '../rate-limit/index.js';
 import { runScript } from '../scripting/index.js';
 import { checkedHit } from './checked-hit.js';
 import { hitScript } from './scripts.generated.js';
@@ -36,14 +36,20 @@ interface Outcome {
  * ```
  */
 export class RedisThrottlerStorage {
-  #storeFails = false;
+  readonly #failure: StoreFailureReporter;
 
   /** Called by `RedisThrottlerModule`, which knows the connection. */
   constructor(
     private readonly context: EngineContext,
     private readonly options: ThrottlerStoreOptions,
     private readonly local: LocalStorage,
-  ) {}
+  ) {
+    this.#failure = new StoreFailureReporter(
+      context.telemetry,
+      'Throttler',
+      `Redis does not count hits within ${options.deadline} ms; until it does, 'rateLimit.onStoreError' decides.`,
+    );
+  }
 
   /**
    * Counts one hit; what the guard of `@nestjs/throttler` calls.
@@ -113,7 +119,7 @@ export class RedisThrottlerStorage {
       const reply = await runScript(this.context.connection, hitScript, keys, args, {
         deadline: this.options.deadline,
       });
-      this.#storeFails = false;
+      this.#failure.over();
       return group.map((_, index) => fromReply(reply, index * FIELDS));
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
@@ -148,24 +154,13 @@ export class RedisThrottlerStorage {
     { key, ttl, limit, blockDuration, throttlerName }: ThrottlerHit,
     cause: Error,
   ): Promise<ThrottlerRecord> {
-    this.#warn();
+    this.#failure.report();
     const { onStoreError, localShare } = this.options;
     if (onStoreError === 'closed') throw new RateLimitUnavailableError(throttlerName, cause);
     if (onStoreError === 'open') return admitted();
     // A share below one hit would refuse everybody. The storage in memory keeps one block for a key, whatever the name.
     const share = limit === 0 ? 0 : Math.max(1, Math.floor(limit * localShare));
     return this.local.increment(`${throttlerName}:${key}`, ttl, share, blockDuration, throttlerName);
-  }
-
-  /** Once for each time that Redis is away: what each call could tell is in the telemetry of the connection. */
-  #warn(): void {
-    if (this.#storeFails) return;
-    this.#storeFails = true;
-    this.context.telemetry.emit('warning', {
-      pattern: 'Throttler',
-      code: 'ERR_RATE_LIMIT_UNAVAILABLE',
-      message: `Redis does not count hits within ${this.options.deadline} ms; until it does, 'rateLimit.onStoreError' decides.`,
-    });
   }
 }
 
