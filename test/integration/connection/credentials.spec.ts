@@ -102,11 +102,11 @@ describe.each(MODES)('credentials on %s', (mode) => {
   });
 
   /** One call for each of some keys, which lie on all masters; how many failed. */
-  async function failuresOf({ connection: layer, context }: OpenEngine): Promise<number> {
+  async function failuresOf({ connection: layer, context }: OpenEngine, wait = true): Promise<number> {
     let failed = 0;
     for (let n = 0; n < 16; n++) {
       const key = context.keys.main('test', ['k', n]);
-      const call = { name: 'test.incr', effect: 'once', wait: true, deadline: 3000, key } as const;
+      const call = { name: 'test.incr', effect: 'once', wait, deadline: 3000, key } as const;
       await layer.run({ ...call, send: (client) => client.incr(key) }).catch(() => failed++);
     }
     return failed;
@@ -136,6 +136,29 @@ describe.each(MODES)('credentials on %s', (mode) => {
       await node.command('CLIENT', 'KILL', 'USER', 'app');
       await eventually(async () => expect(await failuresOf(engine)).toBe(0), { timeout: 10_000 });
     }
+  });
+
+  it('follows a rotation that the password function learns of later, while replicas keep their sockets', async () => {
+    let current = password;
+    let asked = 0;
+    const engine = await open({
+      password: () => {
+        asked++;
+        return current;
+      },
+    });
+    await setPassword('rotated');
+    for (const node of await topology.masters()) await node.command('CLIENT', 'KILL', 'USER', 'app');
+    const refusedSince = performance.now();
+    asked = 0;
+    await eventually(async () => {
+      expect(await failuresOf(engine, false)).toBeGreaterThan(0);
+      expect(asked).toBeGreaterThan(2);
+    });
+    // A secret store is asked about as often as the servers are, which is less and less often.
+    expect(asked).toBeLessThan(8 + (performance.now() - refusedSince) / 200);
+    current = 'rotated';
+    await eventually(async () => expect(await failuresOf(engine, false)).toBe(0), { timeout: 15_000 });
   });
 
   it('keeps its sockets when the password changes and nobody cuts them', async () => {

@@ -1,11 +1,12 @@
 import { Cluster, type Redis } from 'ioredis';
 import { sleep } from '../core/abort.js';
 import { safeCause } from './classify.js';
-import { createClient, reconnectDelay, refusedDelay, silenceLimit, type ClientRequest } from './client-factory.js';
+import { createClient, reconnectDelay, silenceLimit, type ClientRequest } from './client-factory.js';
 import { ClusterNodes } from './cluster-nodes.js';
 import { CurrentPassword } from './current-password.js';
 import { SocketEndpoint, type BreakerListener, type Endpoint } from './endpoint.js';
 import type { RedisClient } from './redis-connection.js';
+import { Refusals } from './refusals.js';
 import { SilenceWatch } from './silence-watch.js';
 
 export interface StateChange {
@@ -26,8 +27,6 @@ interface ReadyWaiter {
 
 /** Longest time that a polite QUIT may take before the socket is destroyed, milliseconds. */
 const QUIT_TIMEOUT = 500;
-/** Refusals so close together are those of one attempt, milliseconds. */
-const REFUSED_TOGETHER = 200;
 const SELECT_REFUSED = /DB index is out of range|^NOPERM.*'select'/;
 const REFUSED = /^(WRONGPASS|NOAUTH|NOPERM)|invalid (?:username-)?password|DB index is out of range/i;
 
@@ -42,9 +41,7 @@ export class ClientHandle {
   lastError: Error | undefined;
   #state = 'wait';
   #closed = false;
-  /** Attempts in a row that failed for the credentials. */
-  #refusals = 0;
-  #refusedAt = Number.NEGATIVE_INFINITY;
+  readonly #refusals = new Refusals();
   readonly #password: CurrentPassword;
   #retry: NodeJS.Timeout | undefined;
   readonly #socket: SocketEndpoint | undefined;
@@ -57,14 +54,14 @@ export class ClientHandle {
     private readonly listeners: HandleListeners,
   ) {
     this.#password = new CurrentPassword(request.options.password, (error) => this.#note(error));
-    const client = createClient(request, (attempt) => this.#reconnectDelay(attempt));
+    const client = createClient(request, (attempt) => this.#refusals.pause || reconnectDelay(attempt));
     this.client = client;
     if (client instanceof Cluster) {
       const adopt = (node: Redis): SocketEndpoint => {
         this.#givePassword(node);
         return this.#endpoint(node);
       };
-      this.#nodes = new ClusterNodes(client, adopt, (what) => this.#nodesChanged(what));
+      this.#nodes = new ClusterNodes(client, adopt, (what) => this.#nodesChanged(what), this.#refusals);
     } else {
       this.#socket = this.#endpoint(client);
     }
@@ -173,7 +170,7 @@ export class ClientHandle {
       if (this.#socket?.unusable === true) return;
       this.epoch++;
       this.lastError = undefined;
-      this.#refusals = 0;
+      this.#refusals.forget();
       this.#changed('ready');
       this.#wakeReadyWaiters();
     });
@@ -192,13 +189,11 @@ export class ClientHandle {
     if (client instanceof Cluster) client.on('node error', (error: unknown) => this.#failed(error));
   }
 
-  /** One refusal may be a rotation that the password function has heard of by now. */
-  #reconnectDelay(attempt: number): number {
-    return this.#refusals < 2 ? reconnectDelay(attempt) : refusedDelay(this.#refusals - 1);
-  }
-
   #nodesChanged(what: 'ready' | 'lost' | 'slots'): void {
-    if (what === 'ready') this.epoch++;
+    if (what === 'ready') {
+      this.epoch++;
+      this.#refusals.forget();
+    }
     if (what === 'lost') void this.#refreshPassword();
     this.#wakeReadyWaiters();
   }
@@ -230,17 +225,12 @@ export class ClientHandle {
     // That a connection is closed is no news, and hides the reason.
     if (cause.message !== 'Connection is closed.') this.lastError = cause;
     else this.lastError ??= cause;
-    if (REFUSED.test(cause.message)) this.#refused();
+    if (REFUSED.test(cause.message) && this.#refusals.note() && this.#nodes !== undefined) {
+      // The nodes that are left keep the Cluster client up, and no socket closes while they refuse to tell it the slots.
+      void this.#refreshPassword();
+    }
     if (SELECT_REFUSED.test(cause.message)) this.#leaveWrongDatabase();
     for (const watcher of this.#errorWatchers) watcher(cause);
-  }
-
-  /** The nodes of a Cluster refuse all at once: that is one attempt. */
-  #refused(): void {
-    const now = performance.now();
-    if (now - this.#refusedAt < REFUSED_TOGETHER) return;
-    this.#refusedAt = now;
-    this.#refusals++;
   }
 
   /** ioredis would go on in database 0, and nobody would know. */

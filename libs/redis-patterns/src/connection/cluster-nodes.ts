@@ -3,6 +3,7 @@ import { slotOf } from '../keys/index.js';
 import { addressOf } from './connection-url.js';
 import type { Endpoint, SocketEndpoint } from './endpoint.js';
 import { mapAddress } from './redirecting-cluster.js';
+import type { Refusals } from './refusals.js';
 
 /** Shortest time between two refreshes of the slot map that calls ask for, milliseconds. */
 const REFRESH_INTERVAL = 200;
@@ -29,6 +30,7 @@ export class ClusterNodes {
     adopt: (node: Redis) => SocketEndpoint,
     /** Called when a node has become ready or is gone, or the slot map is fresh. */
     private readonly changed: (what: 'ready' | 'lost' | 'slots') => void,
+    private readonly refusals: Refusals,
   ) {
     this.#anyNode = {
       client: cluster,
@@ -108,7 +110,8 @@ export class ClusterNodes {
   /** Asks for a fresh slot map, soon but not at once. */
   refreshSoon(): void {
     if (this.#refreshTimer !== undefined) return;
-    const delay = Math.max(0, this.#lastRefresh + REFRESH_INTERVAL - performance.now());
+    const interval = Math.max(REFRESH_INTERVAL, this.refusals.pause);
+    const delay = Math.max(0, this.#lastRefresh + interval - performance.now());
     this.#refreshTimer = setTimeout(() => {
       this.#refreshTimer = undefined;
       this.#lastRefresh = performance.now();
