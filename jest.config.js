@@ -32,8 +32,8 @@ export default {
   globalSetup: '<rootDir>/test/global-setup.mjs',
   globalTeardown: '<rootDir>/test/global-teardown.mjs',
   testTimeout: 30000,
-  // One spec at a time, as they share servers and processors with what they measure; in a process of its own that is replaced when it has
-  // grown, because modules of finished specs stay in memory: the last ones took three times as long.
+  // One spec at a time, where the command line does not say more; in a process of its own that is replaced when it has grown, because
+  // modules of finished specs stay in memory: the last ones took three times as long.
   maxWorkers: 1,
   workerIdleMemoryLimit: '700MB',
 };

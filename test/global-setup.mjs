@@ -28,22 +28,29 @@ export function wantedModes(patterns, env = process.env) {
 }
 
 /**
- * Starts the shared servers before the first spec; the workers find them in `REDIS_PATTERNS_SHARED`.
+ * Starts the shared servers before the first spec, a set for each worker: two specs that run at the same time neither see
+ * nor slow each other there. The workers find them in `REDIS_PATTERNS_SHARED`.
  *
- * @param {{ testPathPatterns?: { patterns: readonly string[] } }} globalConfig
+ * @param {{ maxWorkers: number, testPathPatterns?: { patterns: readonly string[] } }} globalConfig
  */
 export default async function globalSetup(globalConfig) {
   const modes = wantedModes(globalConfig.testPathPatterns?.patterns ?? []);
   const began = performance.now();
   const binary = modes.length > 0 ? await findServer() : undefined;
-  const starts = await Promise.allSettled(modes.map((mode) => startTopology(mode, { binary })));
+  const wanted = Array.from({ length: globalConfig.maxWorkers }, () => modes).flat();
+  const starts = await Promise.allSettled(wanted.map((mode) => startTopology(mode, { binary })));
   const topologies = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
   const failed = starts.find((start) => start.status === 'rejected');
   if (failed) {
     await Promise.all(topologies.map((topology) => topology.stop()));
     throw failed.reason;
   }
-  process.env.REDIS_PATTERNS_SHARED = JSON.stringify(topologies.map((topology) => describeTopology(topology)));
+  const described = topologies.map((topology) => describeTopology(topology));
+  process.env.REDIS_PATTERNS_SHARED = JSON.stringify(
+    Array.from({ length: globalConfig.maxWorkers }, (_, n) =>
+      described.slice(n * modes.length, (n + 1) * modes.length),
+    ),
+  );
   // Jest runs setup and teardown in one process, in which a global is the only thing they share.
   Object.assign(globalThis, { redisPatternsTopologies: topologies });
   if (!binary) return;

@@ -36,8 +36,10 @@ async function test(args) {
   const reporters = args.some((arg) => arg.startsWith('--reporters') || arg === '--json')
     ? []
     : ['--reporters=default', `--reporters=${path.join(ROOT, 'test/summary-reporter.mjs')}`];
+  // Most specs wait for something most of the time. One at a time where a person looks at a few of them.
+  const workers = args.length === 0 ? ['--maxWorkers=2'] : [];
   // Behind the arguments: an option that takes a list swallows the paths that follow it.
-  return runForeground([jest, ...args, ...reporters], env);
+  return runForeground([jest, ...args, ...workers, ...reporters], env);
 }
 
 /** @param {string[]} args */

@@ -167,10 +167,11 @@ export function connectAdmin(own: Topology): Promise<RedisAdmin> {
   return RedisAdmin.connect({ ...own.connection, ...own.users?.admin });
 }
 
-/** The shared deployment of that kind, without a suite around it. */
+/** The shared deployment of that kind, without a suite around it: shared by the specs of one worker. */
 export function sharedTopology(mode: Mode): PlainTopology {
-  const all = JSON.parse(process.env.REDIS_PATTERNS_SHARED ?? '[]') as PlainTopology[];
-  const found = all.find((topology) => topology.mode === mode);
+  const ofWorkers = JSON.parse(process.env.REDIS_PATTERNS_SHARED ?? '[]') as PlainTopology[][];
+  const own = ofWorkers[Number(process.env.JEST_WORKER_ID ?? 1) - 1];
+  const found = own?.find((topology) => topology.mode === mode);
   // Never skipped in silence: a green run must have run it.
   if (!found) throw new Error(`No shared ${mode} runs; REDIS_PATTERNS_TOPOLOGIES=${mode} (or unset) starts it`);
   return found;
