@@ -1,4 +1,4 @@
-// npm run -s bench -- <area…> [--json] [--quick]
+// npm run -s bench -- <area…> [--only=<scenario>] [--json] [--quick]
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { cache } from './areas/cache.mjs';
@@ -26,7 +26,7 @@ const QUICK = { callers: [1, 16, 64], rounds: 2, sliceMs: 60, warmUpMs: 40, quic
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean' }, quick: { type: 'boolean' } },
+  options: { json: { type: 'boolean' }, quick: { type: 'boolean' }, only: { type: 'string' } },
 });
 const unknown = positionals.filter((name) => !Object.hasOwn(AREAS, name));
 if (unknown.length > 0) {
@@ -40,6 +40,7 @@ const rows = [];
 for (const name of positionals.length > 0 ? positionals : Object.keys(AREAS)) {
   const { scenarios, close } = await AREAS[name](url);
   for (const scenario of scenarios) {
+    if (values.only !== undefined && !scenario.name.startsWith(values.only)) continue;
     process.stderr.write(`[bench] ${name}: ${scenario.name}\n`);
     if (scenario.measure) {
       const measured = await scenario.measure(plan);

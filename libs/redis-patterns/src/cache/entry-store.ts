@@ -4,6 +4,7 @@ import type { EngineContext, RedisClient, RedisConnection } from '../connection/
 import type { Key, KeyBuilder } from '../keys/index.js';
 import { runScript } from '../scripting/index.js';
 import { formatEntry, type Content } from './entry.js';
+import { ReadBatch } from './read-batch.js';
 import {
   abortScript,
   beginScript,
@@ -63,6 +64,15 @@ export class EntryStore {
   readonly #processToken = randomBytes(9).toString('base64url');
   #tokens = 0;
   readonly tags: TagStore;
+  readonly #batch = new ReadBatch((keys, deadline) =>
+    this.#connection.run({
+      name: 'cache.get',
+      effect: 'read',
+      key: keys[0]!,
+      deadline,
+      send: (client) => client.mget(keys),
+    }),
+  );
 
   constructor(
     context: EngineContext,
@@ -86,8 +96,19 @@ export class EntryStore {
     return this.#processToken + (this.#tokens++).toString(36);
   }
 
-  /** The entry and the tokens of tags, in one round trip. */
+  /** The entry and the tokens of tags, in one round trip, which those who ask in the same turn share. */
   read(entryKey: string, question: Question, { deadline }: Pick<CommandLimits, 'deadline'>): Promise<RawEntry> {
+    // In a Cluster the keys of one command share a slot.
+    if (question.pttl || this.#connection.mode === 'cluster') return this.#read(entryKey, question, deadline);
+    if (this.#batch.isAlone(deadline)) return this.#read(entryKey, question, deadline);
+    return this.#batch.add(entryKey, this.#tagKeys(question.tags), deadline);
+  }
+
+  #tagKeys(tags: TagNames): string[] {
+    return tags.map((tag) => this.tags.keyOf(tag));
+  }
+
+  #read(entryKey: string, question: Question, deadline: number): Promise<RawEntry> {
     return this.#connection.run({
       name: 'cache.get',
       effect: 'read',
@@ -102,7 +123,7 @@ export class EntryStore {
     const lists: Promise<RawEntry[]>[] = [];
     for (let start = 0; start < entryKeys.length; start += READ_BATCH) {
       const keys = entryKeys.slice(start, start + READ_BATCH);
-      const tagKeys = tags.map((tag) => this.tags.keyOf(tag));
+      const tagKeys = this.#tagKeys(tags);
       const send = async (client: RedisClient): Promise<RawEntry[]> => {
         const left = pttl ? Promise.all(keys.map((key) => client.pttl(key))) : undefined;
         const [texts, lifetimes] = await Promise.all([this.#getAll(client, [...keys, ...tagKeys]), left]);
@@ -115,9 +136,20 @@ export class EntryStore {
   }
 
   #ask(client: RedisClient, entryKey: string, question: Question): Promise<RawEntry> {
-    if (question.tags.length === 0 && !question.pttl) return client.get(entryKey).then(bareEntry);
-    return this.#askMore(client, entryKey, question);
+    this.#batch.underWay++;
+    if (question.tags.length === 0 && !question.pttl) return client.get(entryKey).then(this.#bareEntry, this.#lost);
+    return this.#askMore(client, entryKey, question).finally(() => this.#batch.underWay--);
   }
+
+  readonly #bareEntry = (text: string | null): RawEntry => {
+    this.#batch.underWay--;
+    return { text, pttl: undefined, tokens: NO_TOKENS };
+  };
+
+  readonly #lost = (error: unknown): never => {
+    this.#batch.underWay--;
+    throw error;
+  };
 
   async #askMore(client: RedisClient, entryKey: string, { tags, pttl }: Question): Promise<RawEntry> {
     // Before the entry is read: a newer entry with the time of an older one is stale too early, not too late.
@@ -213,8 +245,4 @@ export class EntryStore {
     // What is remembered of an error is short, and read without a look at its compression.
     return formatEntry(content, fields, content.kind === 'e' ? undefined : this.compression);
   }
-}
-
-function bareEntry(text: string | null): RawEntry {
-  return { text, pttl: undefined, tokens: NO_TOKENS };
 }
