@@ -107,6 +107,29 @@ describeOn('standalone', 'locks and the code that holds them', { user: 'lock' },
     expect(JSON.stringify(lock)).not.toContain(lock.token);
   });
 
+  it('are looked at again when the machine was suspended, long before they would be renewed', async () => {
+    const realNow = Date.now;
+    cleanUps.push(() => void (Date.now = realNow));
+    const kept = await open.locks.acquire('suspended-kept', { lease: '60s', autoExtend: true });
+    const gone = await open.locks.acquire('suspended-gone', { lease: '60s' });
+    const once = await open.locks.acquire('suspended-once', { lease: '60s', autoExtend: false });
+    const later = await open.locks.acquire('suspended-later', { lease: '10m' });
+    const { client } = topology.admin;
+    for (const { key } of [kept, once, later]) await client.pexpire(key, 30_000);
+    await client.del(gone.key);
+    // The watch compares with its last look, and begins with the first of these leases.
+    Date.now = () => realNow() + 90_000;
+    await eventually(() => gone.signal.aborted);
+    expect(gone.signal.reason).toMatchObject({ code: 'ERR_LOCK_LOST', reason: 'expired' });
+    await eventually(async () => expect(await client.pttl(kept.key)).toBeGreaterThan(50_000));
+    await eventually(async () => expect(await client.pttl(once.key)).toBeGreaterThan(50_000));
+    expect(once.remaining()).toBeLessThan(60_000);
+    expect(kept.remaining()).toBeGreaterThan(once.remaining());
+    // It could not have ended meanwhile.
+    expect(await client.pttl(later.key)).toBeLessThanOrEqual(30_000);
+    for (const lock of [kept, once, later]) expect(await lock.release()).toBe(true);
+  });
+
   it('fence above a fence from the future, so that a server clock that steps back does no harm', async () => {
     const future = 8_000_000_000_000_000n;
     const probe = await open.locks.acquire('future');

@@ -176,21 +176,24 @@ describe('Redlock', () => {
   }, 30_000);
 
   it('refuses at boot what cannot be independent, fair or complete', async () => {
-    nodes = await RedlockNodes.start(3);
-    const [a, b, c] = nodes.servers.map(({ topology }) => topology.connection);
+    nodes = await RedlockNodes.start(4);
+    const [a, b, c, d] = nodes.servers.map(({ topology }) => topology.connection);
     const boot = async (connections: object, lock: object) => {
       const imports = [RedisPatternsModule.forRoot({ namespace: 'shop', connections: connections as never, lock })];
       const module = await Test.createTestingModule({ imports }).compile();
-      module.useLogger(false);
+      const warnings: unknown[] = [];
+      module.useLogger({ log() {}, error() {}, warn: (message: unknown) => void warnings.push(message) });
       try {
         await module.init();
         await module.get(LockService).using('boot', {}, () => undefined);
       } finally {
         await module.close();
       }
+      return warnings.filter((warning) => /odd number/.test(JSON.stringify(warning))).length;
     };
     const lock = { mode: 'redlock', nodes: ['a', 'b', 'c'], restartGuard: false };
-    await boot({ a, b, c }, lock);
+    expect(await boot({ a, b, c }, lock)).toBe(0);
+    expect(await boot({ a, b, c, d }, { ...lock, nodes: ['a', 'b', 'c', 'd'] })).toBe(1);
     await expect(boot({ a, b, c: b }, lock)).rejects.toThrow(/lock.nodes: 'b' and 'c' are the same server/);
     await expect(boot({ a, b, c }, { ...lock, nodes: ['a', 'b', 'd'] })).rejects.toThrow(/lock.nodes: no connection/);
     await expect(boot({ a, b, c }, { ...lock, nodes: ['a', 'b'] })).rejects.toThrow(/lock.nodes: must name at least/);

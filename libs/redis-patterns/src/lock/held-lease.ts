@@ -113,6 +113,14 @@ export class HeldLease implements Expiring {
     if (failure !== undefined) throw failure;
   }
 
+  /** The machine may have stood still for so long, milliseconds: if the lease may have ended meanwhile, Redis is asked. */
+  wasSuspended(ms: number): void {
+    const remaining = this.deadline - performance.now();
+    if (ms < remaining || !this.isHeld) return;
+    void this.#renew(this.#autoExtend ? this.keeping.lease : Math.ceil(remaining));
+    this.#arm();
+  }
+
   /** From now on it is renewed, or not any more. */
   autoExtend(on: boolean): void {
     this.#autoExtend = on;
@@ -231,9 +239,9 @@ export class HeldLease implements Expiring {
     this.#arm();
   }
 
-  async #renew(): Promise<void> {
+  async #renew(leaseMs = this.keeping.lease): Promise<void> {
     this.#renewAt = Infinity;
-    const failure = await this.#extendInTurn(this.keeping.lease, this.owner.commandTimeout);
+    const failure = await this.#extendInTurn(leaseMs, this.owner.commandTimeout);
     if (failure === undefined || !this.isHeld) return;
     this.#renewalFailed = true;
     this.#renewAt = performance.now() + Math.max(50, this.keeping.lease / 10);

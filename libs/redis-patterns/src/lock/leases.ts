@@ -8,6 +8,7 @@ import { Identity } from './identity.js';
 import { LockUnavailableError } from './lock.errors.js';
 import { Reaper } from './reaper.js';
 import type { Resource } from './resource.js';
+import { SuspendWatch } from './suspend-watch.js';
 import { WakeUps } from './wake-ups.js';
 
 /** How a lease is taken and kept; times are milliseconds. */
@@ -26,6 +27,10 @@ export class Leases {
   readonly #owner: LeaseOwner;
   readonly #held = new Set<HeldLease>();
   readonly #running = new Set<Promise<unknown>>();
+  readonly #suspend = new SuspendWatch(
+    () => this.#held.size > 0,
+    (ms) => this.#held.forEach((lease) => lease.wasSuspended(ms)),
+  );
 
   constructor(private readonly context: EngineContext) {
     const { commandTimeout } = context.connection;
@@ -49,6 +54,7 @@ export class Leases {
     if (!('token' in outcome)) return outcome;
     const held = new HeldLease(this.#owner, resource, outcome, call);
     this.#held.add(held);
+    this.#suspend.start();
     // Granted in the moment of the shutdown, which may have looked for held leases already.
     if (this.#acquisitions.isClosing) {
       await this.quietly(held.release());
@@ -79,6 +85,7 @@ export class Leases {
     await Promise.all([...this.#held].map((lease) => this.quietly(lease.shutDown())));
     // Functions that were told to stop settle now, and what they leave behind is cleaned up.
     await this.reaper.close();
+    this.#suspend.stop();
     this.wakeUps.close();
   }
 

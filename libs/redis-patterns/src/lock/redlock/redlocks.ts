@@ -60,11 +60,17 @@ export class Redlocks {
   }
 
   /**
-   * Refuses two connections to one server: it would vote twice.
+   * Refuses two connections to one server: it would vote twice. An even number of nodes survives no more losses than one less.
    *
    * @throws InvalidOptionsError
    */
   async check(where: string): Promise<void> {
+    const { length } = this.setup.nodes;
+    if (length % 2 === 0) {
+      const spared = `${length} nodes survive the loss of ${length - quorumOf(length)}, as ${length - 1} would: name an odd number`;
+      const message = `lock.nodes: ${spared}`;
+      this.setup.context.telemetry.emit('warning', { pattern: 'Lock', code: 'ERR_LOCK_NODES', message });
+    }
     const ids = await Promise.all(this.setup.nodes.map((node) => runIdOf(node).catch(() => undefined)));
     ids.forEach((id, n) => {
       const first = ids.indexOf(id);
