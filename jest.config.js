@@ -31,7 +31,7 @@ export default {
   coverageProvider: 'v8',
   globalSetup: '<rootDir>/test/global-setup.mjs',
   globalTeardown: '<rootDir>/test/global-teardown.mjs',
-  testTimeout: 30000,
+  testTimeout: 60000,
   // One spec at a time, where the command line does not say more; in a process of its own that is replaced when it has grown, because
   // modules of finished specs stay in memory: the last ones took three times as long.
   maxWorkers: 1,

@@ -59,7 +59,7 @@ export class Program {
    *
    * @throws with the program's output, when it ends before
    */
-  async next(type: string, { timeout = 15_000, count = 1 } = {}): Promise<Message> {
+  async next(type: string, { timeout = 30_000, count = 1 } = {}): Promise<Message> {
     const look = (): Message | undefined => this.received(type)[count - 1];
     await eventually(() => look() !== undefined || !this.running, { timeout, what: `message '${type}'` }).catch(
       (error) => {
@@ -82,7 +82,7 @@ export class Program {
   }
 
   /** Waits for its end. */
-  async exited({ timeout = 15_000 } = {}): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+  async exited({ timeout = 30_000 } = {}): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
     await eventually(() => !this.running, { timeout, what: 'the program to end' });
     return { code: this.child.exitCode, signal: this.child.signalCode };
   }
