@@ -115,7 +115,9 @@ describeOnEachTopology('feeds', { user: 'feed' }, (topology) => {
     const names = Array.from({ length: 600 }, (_, n) => ['follower', n] as const);
     const { id, written, failed } = await feeds.fanOut(names, { postId: 7 }, { max: 20 });
     expect([written, failed]).toEqual([600, []]);
-    expect(await other.feeds.fanOut(names, { postId: 7 }, { max: 20, id })).toEqual({ id, written: 600, failed: [] });
+    // Many at once, which the connection has no room for.
+    const again = Array.from({ length: 8 }, () => other.feeds.fanOut(names, { postId: 7 }, { max: 20, id }));
+    for (const result of await Promise.all(again)) expect(result).toEqual({ id, written: 600, failed: [] });
     const pages = await Promise.all(names.map((name) => feeds.feed(name, { max: 20 }).page()));
     expect(pages.every((page) => page.length === 1 && page[0]!.id === id)).toBe(true);
     const foreign = ['follower', 7] as const;

@@ -3,8 +3,9 @@ import { encodeValue } from '../codec/index.js';
 import type { EngineContext } from '../connection/index.js';
 import { SingleFlight } from '../core/index.js';
 import type { Key } from '../keys/index.js';
-import { FeedCommands } from './feed-commands.js';
+import { FeedCommands, type FeedKeys } from './feed-commands.js';
 import { Feed, idOf, sameOf, type PushOptions } from './feed.js';
+import { Room } from './room.js';
 import {
   resolveFeed,
   type FeedDefinition,
@@ -28,7 +29,7 @@ export interface FanOutResult {
   readonly failed: readonly Key[];
 }
 
-/** Feeds that are written at the same time; in one turn they go out together, in a Cluster to all of its nodes. */
+/** Feeds that fan-outs write at the same time; what goes out in one turn goes out together, in a Cluster to all of its nodes. */
 const IN_FLIGHT = 256;
 
 /**
@@ -45,6 +46,7 @@ export class FeedService {
   readonly #commands: FeedCommands;
   readonly #feeds = new Definitions<Feed<never>>();
   readonly #loads = new SingleFlight<string, void>();
+  readonly #room = new Room(IN_FLIGHT);
 
   constructor(
     context: EngineContext,
@@ -97,24 +99,21 @@ export class FeedService {
    */
   async fanOut(names: readonly Key[], item: unknown, options: FanOutOptions = {}): Promise<FanOutResult> {
     const { id: givenId, at, signal, ...definition } = options;
-    const push: PushOptions = {
-      ...(givenId === undefined ? {} : { id: givenId }),
-      ...(at === undefined ? {} : { at }),
-    };
+    const same = sameOf(options);
     const resolved = resolveFeed(definition, this.options, 'FeedService.fanOut()');
     names.forEach(checkName);
     const keys = names.map((name) => this.#commands.keysOf(name));
     const text = encodeValue(item);
-    const id = await idOf(this.#commands, push, 'FeedService.fanOut()');
+    const id = await idOf(this.#commands, { id: givenId, at }, 'FeedService.fanOut()');
     const failed: Key[] = [];
     for (let start = 0; start < names.length; start += IN_FLIGHT) {
-      if (signal?.aborted === true) {
-        failed.push(...names.slice(start));
-        break;
-      }
       const batch = keys.slice(start, start + IN_FLIGHT);
-      const pushes = batch.map((each) => this.#commands.push(each, resolved, sameOf(push), [id + text]));
-      const results = await Promise.allSettled(pushes);
+      await this.#room.enter(batch.length);
+      const stopped = signal?.aborted === true;
+      const push = (each: FeedKeys): Promise<void> =>
+        stopped ? Promise.reject(signal.reason as Error) : this.#commands.push(each, resolved, same, [id + text]);
+      const results = await Promise.allSettled(batch.map(push));
+      this.#room.leave(batch.length);
       results.forEach(({ status }, n) => {
         if (status === 'rejected') failed.push(names[start + n]!);
       });

@@ -37,6 +37,8 @@ const PATTERN = 'leaderboard';
 /** What one board says to Redis. */
 export class LeaderboardCommands {
   readonly #series: Series;
+  /** Most calls are about the same bucket as the one before. */
+  #last: BoardKeys | undefined;
 
   constructor(
     private readonly context: EngineContext,
@@ -123,8 +125,9 @@ export class LeaderboardCommands {
   }
 
   #keys({ key }: Place): BoardKeys {
+    if (this.#last?.[0] === key) return this.#last;
     const beside = (role: string): string => this.context.keys.companion(PATTERN, role, key);
-    return [key, beside('member'), beside('data'), beside('scores'), beside('counts')];
+    return (this.#last = [key, beside('member'), beside('data'), beside('scores'), beside('counts')]);
   }
 }
 
