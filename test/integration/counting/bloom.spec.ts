@@ -91,6 +91,11 @@ describeOnEachTopology('Bloom filters', { user: 'counting' }, (topology) => {
     expect(await refusing.addMany(texts('a', 15))).toEqual(Array(15).fill(false));
     expect(await refusing.addMany(texts('b', 5))).toEqual(Array(5).fill(true));
   });
+
+  it('invariant 7: leave no key without an end', async () => {
+    expect((await topology.admin.keys(`${topology.namespace}:*`)).length).toBeGreaterThan(0);
+    expect(await topology.admin.keysWithoutEnd(`${topology.namespace}:*`)).toEqual([]);
+  });
 });
 
 describeOn('standalone', 'a large Bloom filter', { user: 'counting' }, (topology) => {

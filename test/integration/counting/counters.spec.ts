@@ -109,4 +109,9 @@ describeOnEachTopology('counters', { user: 'counting' }, (topology) => {
       await expect(open.counters.incr('days', { opId: '' })).rejects.toThrow('opId: must be a text');
     });
   });
+
+  it('invariant 7: leave no key without an end', async () => {
+    expect((await topology.admin.keys(`${topology.namespace}:*`)).length).toBeGreaterThan(0);
+    expect(await topology.admin.keysWithoutEnd(`${topology.namespace}:*`)).toEqual([]);
+  });
 });

@@ -103,4 +103,9 @@ describeOnEachTopology('unique counters', { user: 'counting' }, (topology) => {
     expect(await counter.add()).toBe(false);
     expect(() => open.unique.counter('x', { exactLimit: 0 })).toThrow('exactLimit: must be an integer from 1');
   });
+
+  it('invariant 7: leave no key without an end', async () => {
+    expect((await topology.admin.keys(`${topology.namespace}:*`)).length).toBeGreaterThan(0);
+    expect(await topology.admin.keysWithoutEnd(`${topology.namespace}:*`)).toEqual([]);
+  });
 });

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Feed, FeedEntry, FeedService } from 'nestjs-redis-patterns';
+import { Test } from '@nestjs/testing';
+import {
+  FeedService,
+  RedisPatternsModule,
+  type Feed,
+  type FeedEntry,
+  type RedisPatternsOptions,
+} from 'nestjs-redis-patterns';
 import type { OpenEngine } from '../../support/engine.js';
 import { describeOnEachTopology } from '../../support/topologies.js';
 import { openFeeds } from './test-feeds.js';
@@ -174,6 +181,20 @@ describeOnEachTopology('feeds', { user: 'feed' }, (topology) => {
     });
   });
 
+  it('take their defaults from the module', async () => {
+    const { connection } = topology;
+    const boot = (feed: object) => {
+      const options = { namespace: topology.namespace, connection, feed } as RedisPatternsOptions;
+      return Test.createTestingModule({ imports: [RedisPatternsModule.forRoot(options)] }).compile();
+    };
+    await expect(boot({ max: 0 })).rejects.toThrow('feed.max: must be an integer from 1');
+    const app = await (await boot({ max: 3, ttl: '1h' })).init();
+    const feed = app.get(FeedService).feed('of-the-module');
+    for (let n = 0; n < 5; n++) await feed.push(n);
+    expect(await feed.size()).toBe(3);
+    await app.close();
+  });
+
   it('refuse what is no id, size, moment or definition', async () => {
     const feed = feeds.feed('refused');
     await expect(feed.push(1, { id: '7' })).rejects.toThrow('id: must be an id of an entry, a ULID');
@@ -184,5 +205,10 @@ describeOnEachTopology('feeds', { user: 'feed' }, (topology) => {
     await expect(feeds.fanOut(['a', ['b', '']], 1)).rejects.toThrow('has nothing in part 1');
     expect(() => feeds.feed('x', { max: 0 })).toThrow('max: must be an integer from 1');
     expect(await topology.admin.keys(`${topology.namespace}:feed:{refused,a}`)).toEqual([]);
+  });
+
+  it('invariant 7: leave no key without an end', async () => {
+    expect((await topology.admin.keys(`${topology.namespace}:*`)).length).toBeGreaterThan(0);
+    expect(await topology.admin.keysWithoutEnd(`${topology.namespace}:*`)).toEqual([]);
   });
 });

@@ -138,4 +138,9 @@ describeOnEachTopology('boards', { user: 'leaderboard' }, (topology) => {
       expect(await topology.admin.keys(`${topology.namespace}:leaderboard*refused*`)).toEqual([]);
     });
   });
+
+  it('invariant 7: leave no key without an end', async () => {
+    expect((await topology.admin.keys(`${topology.namespace}:*`)).length).toBeGreaterThan(0);
+    expect(await topology.admin.keysWithoutEnd(`${topology.namespace}:*`)).toEqual([]);
+  });
 });
