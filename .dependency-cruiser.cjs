@@ -1,6 +1,6 @@
 // The directions of the dependencies, as CONTRIBUTING.md draws them; `npm run deps` checks them.
 const LIB = '^libs/redis-patterns/src';
-const PATTERNS = '(cache|rate-limit|lock|stream|throttler|idempotency)';
+const PATTERNS = '(cache|rate-limit|lock|stream|throttler|idempotency|leaderboard|counting|feed)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -34,6 +34,12 @@ module.exports = {
       severity: 'error',
       from: { path: `${LIB}/scripting/` },
       to: { path: LIB, pathNot: `${LIB}/(core|telemetry|keys|codec|connection|scripting)/` },
+    },
+    {
+      name: 'buckets-know-scripting',
+      severity: 'error',
+      from: { path: `${LIB}/buckets/` },
+      to: { path: LIB, pathNot: `${LIB}/(core|telemetry|keys|codec|connection|scripting|buckets)/` },
     },
     {
       name: 'engines-know-no-nest',

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { cache } from './areas/cache.mjs';
 import { cacheResponse } from './areas/cache-response.mjs';
 import { connections } from './areas/connections.mjs';
+import { data } from './areas/data.mjs';
 import { idempotency } from './areas/idempotency.mjs';
 import { lock } from './areas/lock.mjs';
 import { rateLimit } from './areas/rate-limit.mjs';
@@ -20,6 +21,7 @@ const AREAS = {
   idempotency,
   lock,
   stream,
+  data,
 };
 const FULL = { callers: [1, 16, 64], rounds: 5, sliceMs: 160, warmUpMs: 100, quick: false };
 const QUICK = { callers: [1, 16, 64], rounds: 2, sliceMs: 60, warmUpMs: 40, quick: true };

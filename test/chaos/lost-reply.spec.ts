@@ -58,6 +58,20 @@ const DEEDS: readonly Deed[] = [
     times: (place, subject) => place.direct.connection.client.xlen(place.direct.context.keys.main('stream', subject)),
   },
   {
+    name: 'CounterService.incr',
+    repeatable: false,
+    key: ({ direct }, subject) => direct.context.keys.main('counter', subject),
+    run: ({ behind }, subject) => behind.counters.incr(subject),
+    times: ({ direct }, subject) => direct.counters.get(subject),
+  },
+  {
+    name: 'CounterService.incr with an opId',
+    repeatable: true,
+    key: ({ direct }, subject) => direct.context.keys.main('counter', subject),
+    run: ({ behind }, subject) => behind.counters.incr(subject, { opId: 'message' }),
+    times: ({ direct }, subject) => direct.counters.get(subject),
+  },
+  {
     name: 'RateLimitService.consume',
     repeatable: false,
     key: ({ direct }, subject) => direct.context.keys.tagged('ratelimit', 'p', subject),

@@ -29,6 +29,13 @@ export class RedisAdmin {
     return found.flat().toSorted();
   }
 
+  /** Those of them that would stay for ever. */
+  async keysWithoutEnd(pattern: string): Promise<string[]> {
+    const keys = await this.keys(pattern);
+    const ends = await Promise.all(keys.map((key) => this.client.pttl(key)));
+    return keys.filter((_, n) => ends[n] === -1);
+  }
+
   /** Deletes all keys that match a glob, one by one (in Cluster they live in different slots). */
   async deleteKeys(pattern: string): Promise<void> {
     await Promise.all((await this.keys(pattern)).map((key) => this.client.del(key)));

@@ -5,6 +5,7 @@ import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { ProductsModule } from './products/products.module.js';
 import { RedisController } from './redis/redis.controller.js';
+import { SalesModule } from './sales/sales.module.js';
 import { StocktakingModule } from './stocktaking/stocktaking.module.js';
 
 /** What `npm run demo` has started or found: options or a URL, as JSON. */
@@ -24,6 +25,7 @@ function connection(): ConnectionOptions {
     AccountsModule,
     StocktakingModule,
     FulfilmentModule,
+    SalesModule,
   ],
   controllers: [RedisController],
 })

@@ -31,6 +31,9 @@ Try:
   curl -i -X POST ${url}/login -H 'content-type: application/json' -d '{"user":"grace","password":"wrong"}'
                                                   three wrong passwords lock the account for a minute (countWhen: 'failure')
   curl ${url}/orders/<id>                         placed, then fulfilled by a consumer (@StreamConsumer)
+  curl ${url}/sales/best-sellers                  what sold best this week (LeaderboardService)
+  curl ${url}/sales/orders                        orders, newest first (FeedService)
+  curl ${url}/visits/1                            views by day, and different visitors (CounterService, UniqueCounterService)
   curl -X POST ${url}/stocktaking                  one worker at a time; again meanwhile: 423 (LockService)
   curl ${url}/redis                               state and load of the connection, whatever Redis does
   ${url}/docs                                     all of it in the browser`);

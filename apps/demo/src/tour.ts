@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CacheStats, ConnectionStats } from 'nestjs-redis-patterns';
+import type {
+  BucketCount,
+  CacheStats,
+  ConnectionStats,
+  FeedEntry,
+  LeaderboardEntry,
+  UniqueCount,
+} from 'nestjs-redis-patterns';
 import type { Order } from './orders/order.js';
 import type { Product } from './products/product.js';
+import type { Sale } from './sales/sales.service.js';
 import type { Stocktaking } from './stocktaking/stocktaking.js';
 
 /** A visitor of two shops on one Redis, who looks whether everything happens that the patterns promise. */
@@ -10,6 +18,8 @@ const [first = '', second = first] = (process.env.DEMO_URLS ?? process.env.DEMO_
   ',',
 );
 
+/** Orders that the tour places on its product: ten that pass the limit, one with a key, and the last item. */
+const ORDERS = 12;
 /** Milliseconds that the shop's database takes at least: what is faster came from the cache. */
 const SLOWNESS = 290;
 
@@ -232,6 +242,57 @@ async function fulfilled(order: Order): Promise<void> {
   expect(status === 'fulfilled', 'the order is fulfilled by a consumer');
 }
 
+async function visits(): Promise<void> {
+  const { id } = await newProduct();
+  const visitors = ['ada', 'grace', 'ada', 'ada', 'grace'];
+  await Promise.all(
+    visitors.map((visitor, n) => send('GET', `${n % 2 === 0 ? first : second}/products/${id}`, undefined, visitor)),
+  );
+  const read = async () =>
+    (await send<{ views: BucketCount[]; visitors: UniqueCount }>('GET', `${second}/visits/${id}`)).body;
+  // Midnight may come in between.
+  const sum = (views: readonly BucketCount[]) => views.reduce((all, { value }) => all + value, 0);
+  const counted = await until(read, ({ views }) => sum(views) === visitors.length);
+  const today = counted.views.at(-1)!.bucket;
+  say(
+    'counting',
+    `${sum(counted.views)} views in the week up to ${today}, by ${counted.visitors.value} different visitors`,
+  );
+  expect(sum(counted.views) === visitors.length, 'each view counts');
+  expect(counted.visitors.value === 2 && counted.visitors.exact, 'a visitor counts once');
+}
+
+/** @param order the last of all orders of the product */
+async function sales({ id }: Product, order: Order): Promise<void> {
+  const around = async () => (await send<LeaderboardEntry[]>('GET', `${second}/sales/best-sellers/${id}`)).body;
+  const mine = (entries: readonly LeaderboardEntry[]) => entries.find(({ member }) => member === String(id));
+  const neighbours = await until(around, (entries) => mine(entries)?.score === ORDERS);
+  const entry = mine(neighbours);
+  say('best sellers', `the product was sold ${entry?.score} times this week, which is rank ${entry?.rank}`);
+  expect(entry?.score === ORDERS, 'each order counts once');
+  const page = async () => (await send<FeedEntry<Sale>[]>('GET', `${first}/sales/orders`)).body;
+  const orders = await until(page, (entries) => entries.some((each) => each.id === order.id));
+  const next = (await send<FeedEntry<Sale>[]>('GET', `${first}/sales/orders?before=${orders.at(-1)!.id}`)).body;
+  const ids = [...orders, ...next].map((each) => each.id);
+  say('feed', `the newest order is one of a ${orders[0]!.item.name}; page by page each one comes once`);
+  expect(
+    orders.some((each) => each.id === order.id),
+    'the order stands in the feed',
+  );
+  expect(new Set(ids).size === ids.length && next.length > 0, 'the next page goes on where this one ends');
+}
+
+/** Reads until it is as wanted, for at most 10 s; what is counted in the background takes a moment. */
+async function until<T>(read: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> {
+  const deadline = performance.now() + 10_000;
+  let value = await read();
+  while (!wanted(value) && performance.now() < deadline) {
+    await delay(20);
+    value = await read();
+  }
+  return value;
+}
+
 async function connection(): Promise<void> {
   const { body } = await send<ConnectionStats>('GET', `${first}/redis`);
   const { status, breaker, server, pool } = body;
@@ -253,7 +314,10 @@ try {
   await rateLimit(product);
   await lockOut();
   await replay(product);
-  await fulfilled(await lastItem(product));
+  const order = await lastItem(product);
+  await fulfilled(order);
+  await sales(product, order);
+  await visits();
   await workers();
   await frozen();
   await connection();

@@ -1,5 +1,7 @@
 import type { Cluster } from 'ioredis';
 import { resolveRateLimitOptions, RateLimitService } from '../../../libs/redis-patterns/src/rate-limit/index.js';
+import { CounterService } from '../../../libs/redis-patterns/src/counting/index.js';
+import { incrScript } from '../../../libs/redis-patterns/src/counting/scripts.generated.js';
 import { LockService } from '../../../libs/redis-patterns/src/lock/index.js';
 import { acquireScript, leaveScript } from '../../../libs/redis-patterns/src/lock/scripts.generated.js';
 import { resolveLockOptions } from '../../../libs/redis-patterns/src/lock/lock.options.js';
@@ -33,6 +35,7 @@ export interface Application extends OpenEngine {
   readonly producer: StreamProducer;
   readonly locks: LockService;
   readonly limits: RateLimitService;
+  readonly counters: CounterService;
 }
 
 /** Milliseconds: losses of which nobody hears last that long. */
@@ -125,6 +128,7 @@ async function openApplication(
   return {
     ...engine,
     locks,
+    counters: new CounterService(context),
     limits: new RateLimitService(context, resolveRateLimitOptions({ policies, deadline: DEADLINE }, where)),
     producer: new StreamProducer(context, resolveStreamOptions({}, where)),
     close: async () => {
@@ -136,6 +140,6 @@ async function openApplication(
 
 /** The servers know all scripts from here on: what is lost is the work itself, never the reply NOSCRIPT. */
 async function learnScripts({ admin }: SharedTopology): Promise<void> {
-  const texts = [acquireScript, leaveScript, consumeScript].map(({ lua }) => lua);
+  const texts = [acquireScript, leaveScript, consumeScript, incrScript].map(({ lua }) => lua);
   await Promise.all(admin.masters().flatMap((master) => texts.map((text) => master.script('LOAD', text))));
 }

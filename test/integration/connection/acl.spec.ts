@@ -1,12 +1,17 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Test } from '@nestjs/testing';
 import {
+  BloomFilterService,
   CacheService,
+  CounterService,
+  FeedService,
   IdempotencyService,
+  LeaderboardService,
   LockService,
   RateLimitService,
   RedisPatternsModule,
   StreamProducer,
+  UniqueCounterService,
   type RedisPatternsOptions,
 } from 'nestjs-redis-patterns';
 import { slotOf } from '../../../libs/redis-patterns/src/keys/index.js';
@@ -25,6 +30,13 @@ const USES: Record<AclPattern, (app: App) => Promise<unknown>> = {
   idempotency: (app) => app.get(IdempotencyService).run('key', 'payload', () => 'done'),
   lock: (app) => app.get(LockService).using('key', {}, () => 'done'),
   stream: (app) => app.get(StreamProducer).publish('orders', {}),
+  leaderboard: (app) => app.get(LeaderboardService).board('sellers').submit('42', 1),
+  counting: async (app) => [
+    await app.get(CounterService).incr('views'),
+    await app.get(UniqueCounterService).counter('visitors').add('somebody'),
+    await app.get(BloomFilterService).filter('seen', { capacity: 10, errorRate: 0.01 }).add('something'),
+  ],
+  feed: (app) => app.get(FeedService).feed('news').push('something'),
 };
 const PATTERNS = Object.keys(USES) as AclPattern[];
 

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { ConflictException, Injectable, NotFoundException } from '@nestjs/common';
-import { StreamProducer, WithLock } from 'nestjs-redis-patterns';
+import { FeedService, StreamProducer, WithLock } from 'nestjs-redis-patterns';
 import { ProductsService, stockLock } from '../products/products.service.js';
 import { orderEvents, type Order } from './order.js';
 import { OrdersRepository } from './orders.repository.js';
@@ -11,6 +10,7 @@ export class OrdersService {
     private readonly products: ProductsService,
     private readonly orders: OrdersRepository,
     private readonly events: StreamProducer,
+    private readonly feeds: FeedService,
   ) {}
 
   /** One order at a time for each product, in all processes: the last item is sold once. */
@@ -18,7 +18,9 @@ export class OrdersService {
   async place(productId: number): Promise<Order> {
     const product = await this.products.take(productId);
     if (product === undefined) throw new ConflictException(`Product ${productId} is sold out`);
-    const order: Order = { id: randomUUID(), productId, status: 'placed', takenBy: process.pid };
+    // An id in the order of time, which is the one in the feed of orders, too.
+    const id = await this.feeds.newId();
+    const order: Order = { id, productId, status: 'placed', takenBy: process.pid };
     await this.orders.save(order);
     await this.events.publish(orderEvents, { orderId: order.id, productId }, { type: 'placed', key: order.id });
     return order;

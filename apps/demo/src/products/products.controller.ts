@@ -1,6 +1,18 @@
-import { BadRequestException, Body, Controller, Get, Param, ParseIntPipe, Patch, Post } from '@nestjs/common';
+import {
+  BadRequestException,
+  Body,
+  Controller,
+  Get,
+  Headers,
+  Ip,
+  Param,
+  ParseIntPipe,
+  Patch,
+  Post,
+} from '@nestjs/common';
 import { ApiBadRequestResponse, ApiCreatedResponse, ApiNotFoundResponse, ApiOkResponse } from '@nestjs/swagger';
 import { CacheService, type CacheStats } from 'nestjs-redis-patterns';
+import { VisitsService } from '../visits/visits.service.js';
 import { NewProduct, Product, ProductChange } from './product.js';
 import { ProductsService } from './products.service.js';
 
@@ -10,6 +22,7 @@ export class ProductsController {
   constructor(
     private readonly products: ProductsService,
     private readonly cache: CacheService,
+    private readonly visits: VisitsService,
   ) {}
 
   @Get()
@@ -27,8 +40,14 @@ export class ProductsController {
   @Get(':id')
   @ApiOkResponse({ type: Product })
   @ApiNotFoundResponse({ description: 'No such product' })
-  find(@Param('id', ParseIntPipe) id: number): Promise<Product> {
-    return this.products.find(id);
+  async find(
+    @Param('id', ParseIntPipe) id: number,
+    @Ip() address: string,
+    @Headers('x-client') client?: string,
+  ): Promise<Product> {
+    const product = await this.products.find(id);
+    this.visits.count(id, client || address);
+    return product;
   }
 
   @Post()

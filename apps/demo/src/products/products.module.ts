@@ -1,9 +1,11 @@
 import { Module } from '@nestjs/common';
+import { VisitsModule } from '../visits/visits.module.js';
 import { ProductsController } from './products.controller.js';
 import { ProductsRepository } from './products.repository.js';
 import { ProductsService } from './products.service.js';
 
 @Module({
+  imports: [VisitsModule],
   controllers: [ProductsController],
   providers: [ProductsService, ProductsRepository],
   exports: [ProductsService],

@@ -78,6 +78,18 @@ export class KeyBuilder {
     return `${this.namespace}:${pattern}:${escapePart(name)}:{${escapeSubject(subject)}}`;
   }
 
+  /**
+   * What the keys of a series begin with, in one slot: `shop:counter:{views:42}`, to which `:2026-11-30` is added. A key with a
+   * tag of its own keeps that.
+   *
+   * @throws InvalidKeyError as {@link main}
+   */
+  series(pattern: string, key: Key): string {
+    const main = this.main(pattern, key);
+    const prefix = this.prefix(pattern);
+    return main.includes('{') ? main : `${prefix}{${main.slice(prefix.length)}}`;
+  }
+
   /** A key of a family that one command reads together, with the name as the tag: `shop:unique:{visitors}:2026-11-30`. */
   family(pattern: string, name: string, ...parts: KeyPart[]): string {
     let text = `${this.namespace}:${pattern}:{${escapePart(name)}}`;

@@ -1,7 +1,13 @@
 import type { CacheOptions } from '../cache/index.js';
 import { cachePart } from '../cache/nest/index.js';
+import type { CountingOptions } from '../counting/index.js';
+import { countingPart } from '../counting/nest/index.js';
+import type { FeedOptions } from '../feed/index.js';
+import { feedPart } from '../feed/nest/index.js';
 import type { IdempotencyOptions } from '../idempotency/index.js';
 import { idempotencyPart } from '../idempotency/nest/index.js';
+import type { LeaderboardOptions } from '../leaderboard/index.js';
+import { leaderboardPart } from '../leaderboard/nest/index.js';
 import type { LockOptions } from '../lock/index.js';
 import { lockPart } from '../lock/nest/index.js';
 import type { RateLimitOptions } from '../rate-limit/index.js';
@@ -17,6 +23,9 @@ export interface PatternOptions {
   idempotency?: IdempotencyOptions;
   lock?: LockOptions;
   stream?: StreamOptions;
+  leaderboard?: LeaderboardOptions;
+  counting?: CountingOptions;
+  feed?: FeedOptions;
 }
 
 /** Every pattern of the library. */
@@ -26,4 +35,7 @@ export const patternParts: readonly AnyPatternPart[] = [
   idempotencyPart,
   lockPart,
   streamPart,
+  leaderboardPart,
+  countingPart,
+  feedPart,
 ];

@@ -1,0 +1,170 @@
+import { checkName, checkNames } from '../buckets/index.js';
+import type { EngineContext } from '../connection/index.js';
+import type { Key } from '../keys/index.js';
+import { runScript } from '../scripting/index.js';
+import { bloomItems, bloomPlaces, bloomShape, type BloomShape } from './bloom-shape.js';
+import { BloomDataLostError, BloomFullError, BloomMismatchError } from './counting.errors.js';
+import type { ResolvedBloomFilter } from './counting.options.js';
+import { bloomAddScript, bloomHasScript } from './scripts.generated.js';
+
+/** What is known of a filter. */
+export interface BloomFilterInfo {
+  readonly capacity: number;
+  readonly errorRate: number;
+  /** Different items that were added, by the number of bits that are set. */
+  readonly items: number;
+  /** Share of the bits that are set; half of them when it is full. */
+  readonly fill: number;
+  /** How often it says at present that an item is in it that is not. */
+  readonly currentErrorRate: number;
+  /** Bytes of its bitmaps, once all of them are there. */
+  readonly bytes: number;
+  /** `undefined` before the first item. */
+  readonly expiresAt: Date | undefined;
+}
+
+const PATTERN = 'bloom';
+const WHERE = 'BloomFilter';
+/** Items of one script. */
+const BATCH = 100;
+
+/** One Bloom filter, as {@link BloomFilterService.filter} gives it: light, to be kept or asked for each time. */
+export class BloomFilter {
+  readonly #context: EngineContext;
+  readonly #definition: ResolvedBloomFilter;
+  readonly #shape: BloomShape;
+  readonly #keys: [header: string, ...chunks: string[]];
+  /** What it says when it holds more than it was made for. */
+  readonly #onOverfull: () => void;
+
+  /** @internal */
+  constructor(context: EngineContext, name: Key, definition: ResolvedBloomFilter, onOverfull: () => void) {
+    checkName(name);
+    const header = context.keys.main(PATTERN, name);
+    this.#context = context;
+    this.#definition = definition;
+    this.#shape = bloomShape(definition.capacity, definition.errorRate);
+    const chunks = Array.from({ length: this.#shape.chunks }, (_, n) =>
+      context.keys.companion(PATTERN, 'chunk', header, n),
+    );
+    this.#keys = [header, ...chunks];
+    this.#onOverfull = onOverfull;
+    Object.freeze(this);
+  }
+
+  /**
+   * Adds an item. It may be repeated, and is when a reply was lost; the answer is then `false`.
+   *
+   * @returns whether it was surely not in it before
+   * @throws BloomMismatchError, BloomDataLostError, BloomFullError (`onFull: 'error'`), RedisUnavailableError
+   */
+  async add(item: string): Promise<boolean> {
+    return (await this.addMany([item]))[0]!;
+  }
+
+  /** {@link add} for a list, 100 in one script. */
+  async addMany(items: readonly string[]): Promise<boolean[]> {
+    const { ttl, onFull, capacity } = this.#definition;
+    const { bits, hashes } = this.#shape;
+    const most = onFull === 'error' ? capacity : 0;
+    return this.#inBatches(items, async (places) => {
+      const args = [String(bits), String(hashes), ttl, most, ...places] as const;
+      const reply = await runScript(this.#context.connection, bloomAddScript, this.#keys, [...args]);
+      const [state, held = 0, ...results] = reply;
+      if (state === 'full') throw new BloomFullError();
+      if (state === 'ok' && held > capacity) this.#onOverfull();
+      return [state, ...results];
+    });
+  }
+
+  /**
+   * Whether an item was added: `false` is sure while the filter lives, `true` is wrong as often as `errorRate` says.
+   *
+   * @throws BloomMismatchError, BloomDataLostError, RedisUnavailableError; never `false` when it cannot be known
+   */
+  async has(item: string): Promise<boolean> {
+    return (await this.hasMany([item]))[0]!;
+  }
+
+  /** {@link has} for a list, 100 in one script. */
+  async hasMany(items: readonly string[]): Promise<boolean[]> {
+    const { bits, hashes } = this.#shape;
+    return this.#inBatches(items, (places) =>
+      runScript(this.#context.connection, bloomHasScript, this.#keys, [String(bits), String(hashes), ...places]),
+    );
+  }
+
+  /**
+   * What is known of it, by counting its bits, chunk by chunk.
+   *
+   * @throws BloomMismatchError, BloomDataLostError, RedisUnavailableError
+   */
+  async info(): Promise<BloomFilterInfo> {
+    const [header, ...chunks] = this.#keys;
+    const { connection } = this.#context;
+    const { bits, hashes } = this.#shape;
+    const known = await connection.run({
+      name: 'counting.bloom-header',
+      effect: 'read',
+      key: header,
+      send: (client) => client.hgetall(header),
+    });
+    const sets: number[] = [];
+    for (const key of chunks) {
+      const operation = { name: 'counting.bloom-bits', effect: 'read', key } as const;
+      sets.push(await connection.run({ ...operation, send: (client) => client.bitcount(key) }));
+    }
+    this.#checkParts(known, sets);
+    const { capacity, errorRate } = this.#definition;
+    const fills = sets.map((set) => set / bits);
+    return {
+      capacity,
+      errorRate,
+      items: sets.reduce((sum, set) => sum + bloomItems(set, this.#shape), 0),
+      fill: mean(fills),
+      currentErrorRate: mean(fills.map((fill) => fill ** hashes)),
+      bytes: Math.ceil(bits / 8) * chunks.length,
+      expiresAt: known.expires === undefined ? undefined : new Date(Number(known.expires)),
+    };
+  }
+
+  /** Drops the filter, to be filled anew. @returns whether there was one */
+  async clear(): Promise<boolean> {
+    const dropped = await this.#context.connection.run({
+      name: 'counting.clear',
+      effect: 'idempotent',
+      key: this.#keys[0],
+      send: (client) => client.unlink(...this.#keys),
+    });
+    return dropped > 0;
+  }
+
+  /** As the scripts do, for all chunks: one that was created has bits, as each item sets some. */
+  #checkParts(header: Readonly<Record<string, string>>, sets: readonly number[]): void {
+    const { bits, hashes, chunks } = this.#shape;
+    const made = header.bits !== undefined;
+    const same = [header.bits, header.hashes, header.chunks].join() === [bits, hashes, chunks].join();
+    if (made && !same) throw new BloomMismatchError();
+    if (sets.some((set, n) => (header[`chunk:${n}`] !== undefined) !== set > 0)) throw new BloomDataLostError();
+  }
+
+  async #inBatches(
+    items: readonly string[],
+    ask: (places: number[]) => Promise<readonly [state: string, ...results: (0 | 1)[]]>,
+  ): Promise<boolean[]> {
+    checkNames(items, WHERE, 'items', Infinity);
+    const answers: boolean[] = [];
+    for (let start = 0; start < items.length; start += BATCH) {
+      const places = items.slice(start, start + BATCH).flatMap((item) => bloomPlaces(item, this.#shape));
+      const [state, ...results] = await ask(places);
+      if (state === 'mismatch') throw new BloomMismatchError();
+      if (state === 'lost') throw new BloomDataLostError();
+      for (const result of results) answers.push(result === 1);
+    }
+    return answers;
+  }
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,1 @@
+export { countingPart } from './module-part.js';

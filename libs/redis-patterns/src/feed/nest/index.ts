@@ -1,0 +1,1 @@
+export { feedPart } from './module-part.js';

@@ -1,0 +1,1 @@
+export { leaderboardPart } from './module-part.js';
