@@ -6,7 +6,9 @@ import {
   LockService,
   RateLimitService,
   RedisPatternsModule,
+  SessionService,
   StreamProducer,
+  TokenService,
   type RedisPatternsOptions,
 } from 'nestjs-redis-patterns';
 import { slotOf } from '../../../libs/redis-patterns/src/keys/index.js';
@@ -25,6 +27,8 @@ const USES: Record<AclPattern, (app: App) => Promise<unknown>> = {
   idempotency: (app) => app.get(IdempotencyService).run('key', 'payload', () => 'done'),
   lock: (app) => app.get(LockService).using('key', {}, () => 'done'),
   stream: (app) => app.get(StreamProducer).publish('orders', {}),
+  session: (app) => app.get(SessionService).create({}, { principal: 7 }),
+  token: (app) => app.get(TokenService).issue('reset', {}, { principal: 7 }),
 };
 const PATTERNS = Object.keys(USES) as AclPattern[];
 
