@@ -63,10 +63,7 @@ describeOnEachTopology('sessions of a principal', { user: 'session' }, (topology
       const { id, session } = await few.create({ n }, { principal: 'few' });
       ids.push(id);
       // Two sessions of one millisecond have no order.
-      await eventually(
-        async () =>
-          Number((await topology.admin.client.time())[1]) >= 0 && Date.now() > session.createdAt.getTime() + 1,
-      );
+      await eventually(() => Date.now() > session.createdAt.getTime() + 1);
     }
     const found = await Promise.all(ids.map((id) => few.get<{ n: number }>(id)));
     expect(found.map((session) => session?.data.n)).toEqual([undefined, undefined, 2, 3, 4]);
@@ -91,19 +88,6 @@ describeOnEachTopology('sessions of a principal', { user: 'session' }, (topology
       await sessions.destroyAllOf('race');
       expect([await live('race'), await indexed('race')]).toEqual([[], []]);
     }
-  });
-
-  it('stay in the index when somebody lists while they begin', async () => {
-    for (let round = 0; round < 5; round++) {
-      const [{ id, session }] = await Promise.all([
-        sessions.create({}, { principal: 'seen' }),
-        sessions.listByPrincipal('seen'),
-        sessions.listByPrincipal('seen'),
-      ]);
-      expect(await indexed('seen')).toContain(session.handle);
-      expect(await sessions.get(id)).toBeDefined();
-    }
-    expect(await listed('seen')).toHaveLength(5);
   });
 
   it('end everywhere else when one is to stay, also if creations and ends come in any order', async () => {
