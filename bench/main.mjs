@@ -7,6 +7,7 @@ import { connections } from './areas/connections.mjs';
 import { idempotency } from './areas/idempotency.mjs';
 import { lock } from './areas/lock.mjs';
 import { rateLimit } from './areas/rate-limit.mjs';
+import { session } from './areas/session.mjs';
 import { stream } from './areas/stream.mjs';
 import { commandCounter } from './lib/commands.mjs';
 import { measureScenario } from './lib/measure.mjs';
@@ -19,6 +20,7 @@ const AREAS = {
   'rate-limit': rateLimit,
   idempotency,
   lock,
+  session,
   stream,
 };
 const FULL = { callers: [1, 16, 64], rounds: 5, sliceMs: 160, warmUpMs: 100, quick: false };

@@ -13,7 +13,7 @@ export interface RedisSessionStoreOptions {
 
 type Callback<T = void> = (error?: unknown, value?: T) => void;
 /** A cookie as it was stored is no instance any more. */
-type StoredData = { readonly cookie?: { readonly originalMaxAge: number | null } };
+type StoredData = { readonly cookie?: { readonly originalMaxAge: number } };
 type Request = Parameters<session.Store['createSession']>[0];
 
 /** Property that carries what is known of a session to where it is saved. A text, as frameworks copy no other properties. */
@@ -112,7 +112,8 @@ export class RedisSessionStore extends session.Store {
   async #get(sid: string): Promise<SessionData | null> {
     const found = await this.sessions.load(sid);
     if (found === undefined) return null;
-    const { cookie = { path: '/', httpOnly: true, originalMaxAge: null }, ...data } = found.session.data as StoredData;
+    const { cookie: stored, ...data } = found.session.data as StoredData;
+    const cookie = { ...USUAL, ...stored };
     // What is stored of it would be as old as the last change.
     const expires = cookie.originalMaxAge === null ? null : new Date(Date.now() + found.endsIn);
     const loaded: SessionData = { ...data, cookie: { ...cookie, expires } };
@@ -138,10 +139,15 @@ export class RedisSessionStore extends session.Store {
   }
 }
 
-/** Without what follows from the time at which it is read. */
+/** What most cookies have in common. */
+const USUAL = { path: '/', httpOnly: true, originalMaxAge: null };
+
+/** Without what is usual, or follows from the time at which it is read: short enough for the compact form of a hash. */
 function storedCookie(cookie: Cookie & { toJSON?: () => object }): object {
   const { expires: _, originalExpires: __, ...stored } = (cookie.toJSON?.() ?? cookie) as Record<string, unknown>;
-  return Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== undefined));
+  const isUsual = ([name, value]: [string, unknown]): boolean =>
+    value === undefined || value === null || USUAL[name as keyof typeof USUAL] === value;
+  return Object.fromEntries(Object.entries(stored).filter((entry) => !isUsual(entry)));
 }
 
 /** What a callback throws is no failure of the promise. */

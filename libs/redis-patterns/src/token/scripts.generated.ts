@@ -55,6 +55,22 @@ export const issueScript: Script<[record: string, ...index: string[]], [payload:
 };
 
 /**
+ * Reads tokens of one purpose and principal, those that end first. A script, so that the master is asked whatever `readFrom` says.
+ *
+ * - `KEYS[1]` index: of the principal: hash -> end, server milliseconds
+ * - `ARGV[1]` count: most tokens to read
+ * - returns their hashes
+ */
+export const membersScript: Script<[index: string], [count: number], string[]> = {
+  name: 'token.members',
+  sha: '06b6ff0848d02c57cb342d353aeadcd00cc13f8d',
+  effect: 'read',
+  lua: [
+    "return redis.call('ZRANGE', KEYS[1], 0, ARGV[1] - 1)",
+  ].join('\n'),
+};
+
+/**
  * Revokes tokens of one purpose and principal.
  *
  * - `KEYS[1]` index: of the principal: hash -> end, server milliseconds
@@ -73,5 +89,21 @@ export const revokeManyScript: Script<[index: string, ...records: string[]], [..
     "  redis.call('ZREM', KEYS[1], ARGV[i - 1])",
     "end",
     "return removed",
+  ].join('\n'),
+};
+
+/**
+ * Reads the payload of a token that is not used up. A script, so that the master is asked whatever `readFrom` says.
+ *
+ * - `KEYS[1]` record: the token, by its hash
+ * - returns payload; null: there is none, or it was used up
+ */
+export const verifyScript: Script<[record: string], [], null | string> = {
+  name: 'token.verify',
+  sha: '6509731dcc74901103d143d431ee4bc23cffe20c',
+  effect: 'read',
+  lua: [
+    "local payload, user = unpack(redis.call('HMGET', KEYS[1], 'v', 'u'))",
+    "return not user and payload",
   ].join('\n'),
 };

@@ -3,7 +3,7 @@ import { ClassTypes, fromTaggedText, toTaggedText, ValueCodec } from '../codec/i
 import { RedisUnavailableError, type EngineContext } from '../connection/index.js';
 import { InvalidOptionsError } from '../core/index.js';
 import { runScript } from '../scripting/index.js';
-import { consumeScript, issueScript, revokeManyScript } from './scripts.generated.js';
+import { consumeScript, issueScript, membersScript, revokeManyScript, verifyScript } from './scripts.generated.js';
 import { TokenUnavailableError } from './token.errors.js';
 import {
   parseIssueOptions,
@@ -79,16 +79,8 @@ export class TokenService {
   async verify<Payload = unknown>(purpose: string, token: string): Promise<Payload | undefined> {
     const record = this.#recordOf(parsePurpose(purpose, 'verify'), token);
     if (record === undefined) return undefined;
-    const [payload, user] = await answered(
-      this.context.connection.run({
-        name: 'token.verify',
-        effect: 'read',
-        key: record,
-        wait: true,
-        send: (client) => client.hmget(record, 'v', 'u'),
-      }),
-    );
-    return payload == null || user != null ? undefined : this.#decode<Payload>(payload);
+    const payload = await answered(runScript(this.context.connection, verifyScript, [record], [], { wait: true }));
+    return payload === null ? undefined : this.#decode<Payload>(payload);
   }
 
   /**
@@ -141,13 +133,7 @@ export class TokenService {
     let revoked = 0;
     for (;;) {
       const digests = await answered(
-        this.context.connection.run({
-          name: 'token.members',
-          effect: 'read',
-          key: index,
-          wait: true,
-          send: (client) => client.zrange(index, '0', String(BATCH - 1)),
-        }),
+        runScript(this.context.connection, membersScript, [index], [BATCH], { wait: true }),
       );
       if (digests.length > 0) revoked += await this.#revoke(name, index, digests);
       if (digests.length < BATCH) return revoked;
