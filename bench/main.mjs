@@ -8,6 +8,7 @@ import { data } from './areas/data.mjs';
 import { idempotency } from './areas/idempotency.mjs';
 import { lock } from './areas/lock.mjs';
 import { rateLimit } from './areas/rate-limit.mjs';
+import { session } from './areas/session.mjs';
 import { stream } from './areas/stream.mjs';
 import { commandCounter } from './lib/commands.mjs';
 import { measureScenario } from './lib/measure.mjs';
@@ -20,6 +21,7 @@ const AREAS = {
   'rate-limit': rateLimit,
   idempotency,
   lock,
+  session,
   stream,
   data,
 };

@@ -4,7 +4,7 @@ import { command } from '../../scripts/servers/resp.mjs';
 
 /** A pattern that has rules of its own in docs/connections.md, by the name of its options. */
 export type AclPattern =
-  'cache' | 'rateLimit' | 'lock' | 'stream' | 'idempotency' | 'leaderboard' | 'counting' | 'feed';
+  'cache' | 'rateLimit' | 'lock' | 'stream' | 'idempotency' | 'leaderboard' | 'counting' | 'feed' | 'session' | 'token';
 
 /** A server that an administrator reaches without a password, as the shared ones are. */
 interface OpenServer {
@@ -50,6 +50,7 @@ export const ACL_EXTRAS: Partial<Record<AclPattern, readonly string[]>> = {
     'cache, with tagIndex',
   ],
   lock: ['lock, with replicaAck'],
+  session: ['session, with clear() or length() of the store: SCAN shows the names of all keys'],
 };
 
 /** The groups that apply to an application which uses all of these patterns. */

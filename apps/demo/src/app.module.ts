@@ -19,7 +19,13 @@ function connection(): ConnectionOptions {
 @Module({
   imports: [
     // With copies in the memory of each process: Redis tells them of every change.
-    RedisPatternsModule.forRoot({ namespace: 'shop', connection: connection(), cache: { l1: true } }),
+    RedisPatternsModule.forRoot({
+      namespace: 'shop',
+      connection: connection(),
+      cache: { l1: true },
+      // The shop speaks plain HTTP; behind TLS leave this out, and the cookie is '__Host-sid'.
+      session: { cookie: { name: 'sid', secure: false } },
+    }),
     ProductsModule,
     OrdersModule,
     AccountsModule,

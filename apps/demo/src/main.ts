@@ -30,6 +30,8 @@ Try:
                                                   again and again: it is one order, and its first answer (@Idempotent)
   curl -i -X POST ${url}/login -H 'content-type: application/json' -d '{"user":"grace","password":"wrong"}'
                                                   three wrong passwords lock the account for a minute (countWhen: 'failure')
+  curl -i -X POST ${url}/login -H 'content-type: application/json' -d '{"user":"grace","password":"ecarg"}'
+                                                  a session; with its cookie GET ${url}/login lists all of them (SessionService)
   curl ${url}/orders/<id>                         placed, then fulfilled by a consumer (@StreamConsumer)
   curl ${url}/sales/best-sellers                  what sold best this week (LeaderboardService)
   curl ${url}/sales/orders                        orders, newest first (FeedService)

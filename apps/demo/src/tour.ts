@@ -163,6 +163,24 @@ async function lockOut(): Promise<void> {
   expect(welcome.status === 200 && wrong === 3 && locked.status === 429, 'three wrong passwords lock an account');
 }
 
+async function session(): Promise<void> {
+  const user = `ada-${randomUUID()}`;
+  const password = Array.from(user).toReversed().join('');
+  const login = async () =>
+    (await send('POST', `${first}/login`, { user, password })).headers.get('set-cookie')!.split(';')[0]!;
+  const ask = (method: string, shop: string, path: string, cookie: string) =>
+    fetch(`${shop}${path}`, { method, headers: { cookie } });
+  const [phone, laptop] = [await login(), await login()];
+  const list = (await (await ask('GET', second, '/login', phone)).json()) as unknown[];
+  const out = await ask('DELETE', second, '/login?everywhere', phone);
+  const after = await ask('GET', first, '/login', laptop);
+  say(
+    'session',
+    `logged in twice, ${list.length} sessions in another process; logged out there everywhere, the other session gets ${after.status}`,
+  );
+  expect(list.length === 2 && out.status === 200 && after.status === 401, 'a logout everywhere ends all sessions');
+}
+
 async function replay({ id }: Product): Promise<void> {
   const client = randomUUID();
   const key = randomUUID();
@@ -313,6 +331,7 @@ try {
   await writeThrough(product);
   await rateLimit(product);
   await lockOut();
+  await session();
   await replay(product);
   const order = await lastItem(product);
   await fulfilled(order);

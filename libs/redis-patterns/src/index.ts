@@ -268,3 +268,19 @@ export {
   type LoadedItem,
   type PushOptions,
 } from './feed/index.js';
+export {
+  SessionConflictError,
+  SessionCookie,
+  SessionRevokedError,
+  SessionService,
+  SessionTooLargeError,
+  SessionUnavailableError,
+  type Session,
+  type SessionCookieOptions,
+  type SessionCreateOptions,
+  type SessionOptions,
+  type SessionPatch,
+  type SessionRotateOptions,
+} from './session/index.js';
+export { CurrentSession, SessionCookieMiddleware, SessionGuard } from './session/nest/index.js';
+export { TokenService, TokenUnavailableError, type TokenIssueOptions, type TokenOptions } from './token/index.js';

@@ -10,8 +10,10 @@ import {
   LockService,
   RateLimitService,
   RedisPatternsModule,
+  SessionService,
   StreamProducer,
   UniqueCounterService,
+  TokenService,
   type RedisPatternsOptions,
 } from 'nestjs-redis-patterns';
 import { slotOf } from '../../../libs/redis-patterns/src/keys/index.js';
@@ -37,6 +39,8 @@ const USES: Record<AclPattern, (app: App) => Promise<unknown>> = {
     await app.get(BloomFilterService).filter('seen', { capacity: 10, errorRate: 0.01 }).add('something'),
   ],
   feed: (app) => app.get(FeedService).feed('news').push('something'),
+  session: (app) => app.get(SessionService).create({}, { principal: 7 }),
+  token: (app) => app.get(TokenService).issue('reset', {}, { principal: 7 }),
 };
 const PATTERNS = Object.keys(USES) as AclPattern[];
 

@@ -5,4 +5,5 @@ export { addTypes, codecSchema, compressSchema, typesSchema, type CompressOption
 export type { Codec } from './codec.js';
 export { pack, unpack, type CompressionAlgorithm, type CompressionSettings, type PackedText } from './compression.js';
 export { decodeValue, encodeValue } from './typed-json.js';
+export { fromTaggedText, toTaggedText } from './tagged-text.js';
 export { ValueCodec } from './value-codec.js';

@@ -12,8 +12,12 @@ import type { LockOptions } from '../lock/index.js';
 import { lockPart } from '../lock/nest/index.js';
 import type { RateLimitOptions } from '../rate-limit/index.js';
 import { rateLimitPart } from '../rate-limit/nest/index.js';
+import type { SessionOptions } from '../session/index.js';
+import { sessionPart } from '../session/nest/index.js';
 import type { StreamOptions } from '../stream/index.js';
 import { streamPart } from '../stream/nest/index.js';
+import type { TokenOptions } from '../token/index.js';
+import { tokenPart } from '../token/nest/index.js';
 import type { AnyPatternPart } from './pattern-part.js';
 
 /** Options of all patterns, as the module takes them. */
@@ -26,6 +30,8 @@ export interface PatternOptions {
   leaderboard?: LeaderboardOptions;
   counting?: CountingOptions;
   feed?: FeedOptions;
+  session?: SessionOptions;
+  token?: TokenOptions;
 }
 
 /** Every pattern of the library. */
@@ -38,4 +44,6 @@ export const patternParts: readonly AnyPatternPart[] = [
   leaderboardPart,
   countingPart,
   feedPart,
+  sessionPart,
+  tokenPart,
 ];

@@ -1,0 +1,69 @@
+import type { FailureOutcome, RedisUnavailableError } from '../connection/index.js';
+import { RedisPatternsError, type ErrorCode } from '../core/index.js';
+
+/** An error that HTTP has an answer for. `status`, `statusCode` and `expose` are how Nest, Express, Fastify know such a one. */
+abstract class SessionStatusError extends RedisPatternsError {
+  readonly statusCode: number;
+  readonly expose = true;
+
+  constructor(
+    code: ErrorCode,
+    readonly status: 401 | 409 | 503,
+    message: string,
+    options?: { cause?: unknown },
+  ) {
+    super(code, message, options);
+    this.statusCode = status;
+  }
+}
+
+/**
+ * Redis could not say, or did not confirm: there may be a session or not. Code `ERR_SESSION_UNAVAILABLE`, HTTP 503. `outcome` tells
+ * whether a change may have been made; `cause` is the error of the connection.
+ */
+export class SessionUnavailableError extends SessionStatusError {
+  readonly outcome: FailureOutcome;
+
+  constructor(cause: RedisUnavailableError) {
+    super('ERR_SESSION_UNAVAILABLE', 503, 'Sessions cannot be reached now; try again', { cause });
+    this.outcome = cause.outcome;
+  }
+}
+
+/** All sessions of the principal were ended while this one was begun, so it was ended too. Code `ERR_SESSION_REVOKED`, HTTP 401. */
+export class SessionRevokedError extends SessionStatusError {
+  constructor() {
+    super(
+      'ERR_SESSION_REVOKED',
+      401,
+      'All sessions of this principal were ended while this one began, and it was ended with them; log in again',
+    );
+  }
+}
+
+/** The session has another version than `ifVersion`. Nothing was changed. Code `ERR_SESSION_CONFLICT`, HTTP 409. */
+export class SessionConflictError extends SessionStatusError {
+  constructor(
+    /** The version that it has. */
+    readonly version: number,
+  ) {
+    super(
+      'ERR_SESSION_CONFLICT',
+      409,
+      `The session was changed by another request (its version is ${version}); read it again, and decide anew`,
+    );
+  }
+}
+
+/** The data is above `session.maxBytes`. Nothing was changed. Code `ERR_SESSION_TOO_LARGE`. */
+export class SessionTooLargeError extends RedisPatternsError {
+  constructor(
+    readonly bytes: number,
+    maxBytes: number,
+  ) {
+    super(
+      'ERR_SESSION_TOO_LARGE',
+      `The data of the session has ${bytes} bytes, more than 'session.maxBytes' (${maxBytes}); keep references in it, or raise that`,
+    );
+  }
+}

@@ -1,0 +1,1 @@
+export { tokenPart } from './module-part.js';
