@@ -2,7 +2,8 @@ import { runScript } from '../../scripting/index.js';
 import { backoffDelay } from '../../core/backoff.js';
 import { startTimer, type Timer } from '../../core/timer.js';
 import { ackRetriedScript } from '../scripts.generated.js';
-import type { Held, HeldEntry } from './held.js';
+import type { Held } from './held.js';
+import type { HeldEntry } from './held-entry.js';
 import type { ReaderScope } from './scope.js';
 
 const MAX_BATCH = 256;
@@ -28,7 +29,7 @@ export class Acks {
   ) {}
 
   add(entry: HeldEntry): void {
-    this.held.setState(entry, 'acked');
+    entry.state = 'acked';
     this.#unconfirmed++;
     this.#queue.push(entry);
     // After a failure the pause is over when its own timer says so.
@@ -77,8 +78,8 @@ export class Acks {
   }
 
   async #sendBatch(batch: HeldEntry[]): Promise<void> {
-    const retried = batch.filter((entry) => entry.failures > 0);
-    const plain = retried.length === 0 ? batch : batch.filter((entry) => entry.failures === 0);
+    const retried = batch.filter(({ plane }) => plane.isRetry === 1);
+    const plain = retried.length === 0 ? batch : batch.filter(({ plane }) => plane.isRetry === 0);
     const results = await Promise.allSettled([this.#ack(plain), this.#ackRetried(retried)]);
     const left = [plain, retried].filter((_, index) => results[index]!.status === 'rejected').flat();
     if (left.length === 0) {
@@ -107,7 +108,7 @@ export class Acks {
     if (entries.length === 0) return;
     const { context, keys, group } = this.scope;
     const ids = entries.map(({ id }) => id);
-    await runScript(context.connection, ackRetriedScript, [keys.stream, keys.tries], [group, ...ids]);
+    await runScript(context.connection, ackRetriedScript, [keys.retries], [group, ...ids]);
     this.#confirm(entries);
   }
 
