@@ -49,6 +49,7 @@ export const ACL_EXTRAS: Partial<Record<AclPattern, readonly string[]>> = {
     'cache, with tagIndex',
   ],
   lock: ['lock, with replicaAck'],
+  stream: ['stream, with replicaAck'],
 };
 
 /** The groups that apply to an application which uses all of these patterns. */

@@ -37,6 +37,7 @@ describeOnEachTopology('streams', { user: 'stream' }, (topology) => {
   });
 
   it('lays out an entry with all fields in one order, and every key in the slot of the stream with a bound', async () => {
+    const roles = ['dlq', 'floor', 'members', 'retry'];
     const id = await place.streams.producer.publish('orders', { a: 1 });
     const [entry] = await topology.admin.client.xrange(key('orders'), '-', '+');
     expect(entry![0]).toBe(id);
@@ -54,10 +55,10 @@ describeOnEachTopology('streams', { user: 'stream' }, (topology) => {
     await eventually(async () => expect(await place.streams.admin.deadLetters('orders', 'g:1').list()).toHaveLength(1));
     await eventually(async () =>
       expect(await topology.admin.keys(`${place.streams.namespace}:*`)).toEqual(
-        [key('orders'), ...['dlq', 'floor', 'members'].map((role) => companion(role, 'orders', 'g%3A1'))].toSorted(),
+        [key('orders'), ...roles.map((role) => companion(role, 'orders', 'g%3A1'))].toSorted(),
       ),
     );
-    for (const role of ['dlq', 'floor', 'members']) {
+    for (const role of roles) {
       expect(await topology.admin.client.pttl(companion(role, 'orders', 'g%3A1'))).toBeGreaterThan(0);
     }
   });
