@@ -2,8 +2,15 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisUnavailableError } from '../../../libs/redis-patterns/src/connection/index.js';
 import { StreamPublishError } from '../../../libs/redis-patterns/src/stream/index.js';
 import { eventually } from '../../support/eventually.js';
-import { startOwn, startProxy, uniqueNamespace, type FaultProxy, type Topology } from '../../support/topologies.js';
-import { gate, openStreams, QUICK, range, type TestStreams } from './test-streams.js';
+import {
+  connectAdmin,
+  startOwn,
+  startProxy,
+  uniqueNamespace,
+  type FaultProxy,
+  type Topology,
+} from '../../support/topologies.js';
+import { gate, openStreams, QUICK, range, sorted, type TestStreams } from './test-streams.js';
 
 /** Long enough that nothing in these specs is due to the end of a lease. */
 const PATIENT = { ...QUICK, lease: 30_000 } as const;
@@ -130,5 +137,76 @@ describe('streams behind a network that fails', () => {
     await proxy.set('pass');
     await eventually(async () => expect((await direct.admin.pending('s', 'g'))!.count).toBe(0), { timeout: 10_000 });
     expect(runs).toBe(5);
+  });
+
+  it('make one entry, and tell one id, of what is published under a dedupId again after each loss', async () => {
+    const losses = [
+      { mode: 'dropUp', cut: true },
+      { mode: 'dropDown', cut: true },
+      { mode: 'dropDown', cut: false },
+      { mode: 'refuse', cut: false },
+    ] as const;
+    const { client } = await connectAdmin(server);
+    const until = async (dedupId: string): Promise<string> => {
+      for (let n = 0; ; n++) {
+        const id = await streams.producer.publish('s', dedupId, { dedupId }).catch(() => undefined);
+        if (id !== undefined) return id;
+        if (n === 2) await proxy.set('pass');
+      }
+    };
+    for (const [n, { mode, cut }] of losses.entries()) {
+      // Redis knows the script: what is lost is the work.
+      await until(`known ${n}`);
+      const lost = proxy.bytesLost;
+      await proxy.set(mode, { cut });
+      const published = until(`lost ${n}`);
+      if (mode !== 'refuse') await eventually(() => expect(proxy.bytesLost).toBeGreaterThan(lost));
+      if (cut) await proxy.set('pass');
+      const id = await published;
+      expect(await until(`lost ${n}`)).toBe(id);
+      expect(await direct.producer.publish('s', 'x', { dedupId: `lost ${n}` })).toBe(id);
+    }
+    const entries = await client.xrange(`${streams.namespace}:stream:s`, '-', '+');
+    const bodies = entries.map(([, fields]) => fields[3]!);
+    expect(bodies.toSorted()).toEqual(
+      range(4)
+        .flatMap((n) => [`"known ${n}"`, `"lost ${n}"`])
+        .toSorted(),
+    );
+    client.disconnect();
+  });
+
+  it('move a message to the dead letters once, and to its retries once, however often the answer is lost', async () => {
+    const hold = gate();
+    let runs = 0;
+    const retry = { attempts: 2, backoff: { base: 1, max: 1 } };
+    const { ready } = streams.runtime.consume({ stream: 's', group: 'g', ...PATIENT, retry }, async () => {
+      if (++runs <= 5) await hold.opened;
+      throw new Error('no');
+    });
+    streams.runtime.start();
+    await ready;
+    await direct.producer.publishMany(
+      's',
+      range(5).map((payload) => ({ payload })),
+    );
+    await eventually(() => expect(runs).toBe(5));
+    const lose = async (): Promise<void> => {
+      const lost = proxy.bytesLost;
+      await proxy.set('dropDown', { cut: true });
+      await eventually(() => expect(proxy.bytesLost).toBeGreaterThan(lost));
+      await proxy.set('pass');
+    };
+    const first = lose();
+    hold.open();
+    await first;
+    await lose();
+    const letters = direct.admin.deadLetters('s', 'g');
+    await eventually(async () => expect(await letters.count()).toBe(5), { timeout: 10_000 });
+    await eventually(async () => expect(await direct.admin.lag('s', 'g')).toMatchObject({ pending: 0, retries: 0 }));
+    const found = await letters.list();
+    expect(sorted(found.map(({ body }) => body))).toEqual(range(5));
+    expect(new Set(found.map(({ attempts }) => attempts))).toEqual(new Set([2]));
+    expect(runs).toBe(10);
   });
 });
