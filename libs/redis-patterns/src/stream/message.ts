@@ -28,25 +28,33 @@ export function toFields({ type, data, messageId, key, headers }: MessageInput):
 
 /** Reads an entry of our producers, or of anything else that writes these fields, in any order. */
 export function readFields(fields: RawFields): RawMessage {
-  const ordered = fields.length >= 10 && FIELD_NAMES.every((name, index) => fields[2 * index] === name);
-  const at = ordered
-    ? (index: number) => fields[2 * index + 1]
-    : (index: number) => valueOf(fields, FIELD_NAMES[index]!);
-  return {
-    type: at(0) || undefined,
-    data: at(1),
-    messageId: at(2) || undefined,
-    key: at(3) || undefined,
-    headers: at(4) ?? '',
-  };
+  if (isOrdered(fields)) return toMessage(fields[1], fields[3], fields[5], fields[7], fields[9]);
+  const [type, data, mid, key, headers] = FIELD_NAMES.map((name) => valueOf(fields, name));
+  return toMessage(type, data, mid, key, headers);
 }
 
-export function decodeHeaders(text: string): Record<string, string> {
-  const headers: Record<string, string> = Object.create(null) as Record<string, string>;
-  if (text === '') return headers;
+/** As our producers write them: on the path of every message. */
+function isOrdered(fields: RawFields): boolean {
+  return (
+    fields[0] === 'type' &&
+    fields[2] === 'data' &&
+    fields[4] === 'mid' &&
+    fields[6] === 'key' &&
+    fields[8] === 'headers'
+  );
+}
+
+function toMessage(type?: string, data?: string, messageId?: string, key?: string, headers = ''): RawMessage {
+  return { type: type || undefined, data, messageId: messageId || undefined, key: key || undefined, headers };
+}
+
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null));
+
+export function decodeHeaders(text: string): Readonly<Record<string, string>> {
+  if (text === '') return NO_HEADERS;
   const parsed: unknown = JSON.parse(text);
   if (typeof parsed !== 'object' || parsed === null) throw new SyntaxError("the field 'headers' holds no object");
-  return Object.assign(headers, parsed);
+  return Object.assign(Object.create(null) as Record<string, string>, parsed);
 }
 
 function valueOf(fields: RawFields, name: string): string | undefined {

@@ -25,12 +25,17 @@ export interface Decision {
   work: Promise<void> | undefined;
 }
 
-interface Parts {
+/** A message as its context sees it. */
+export interface ContextMessage {
   readonly entry: HeldEntry;
-  readonly scope: ReaderScope;
   readonly message: RawMessage;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What the contexts of one reader share. */
+export interface ContextReader {
+  readonly scope: ReaderScope;
   readonly actions: ContextActions;
-  readonly decision: Decision;
 }
 
 /**
@@ -49,57 +54,61 @@ interface Parts {
  * ```
  */
 export class StreamContext {
-  readonly #parts: Parts;
+  readonly #message: ContextMessage;
+  readonly #decision: Decision;
+  readonly #reader: ContextReader;
   readonly #members: readonly StreamContext[] | undefined;
   #signal: AbortSignal | undefined;
 
   /** @internal */
-  constructor(
-    parts: Parts,
-    /** Texts that the producer sent along. */
-    readonly headers: Readonly<Record<string, string>>,
-    members?: readonly StreamContext[],
-  ) {
-    this.#parts = parts;
+  constructor(message: ContextMessage, decision: Decision, reader: ContextReader, members?: readonly StreamContext[]) {
+    this.#message = message;
+    this.#decision = decision;
+    this.#reader = reader;
     this.#members = members;
   }
 
   /** @internal One for all messages of a batch. */
   static ofBatch(members: readonly StreamContext[]): StreamContext {
     const first = members[0]!;
-    return new StreamContext(first.#parts, first.headers, members);
+    return new StreamContext(first.#message, first.#decision, first.#reader, members);
+  }
+
+  /** Texts that the producer sent along. */
+  get headers(): Readonly<Record<string, string>> {
+    return this.#message.headers;
   }
 
   /** Id of the entry in the stream: the same in every attempt. */
   get id(): string {
-    return this.#parts.entry.originalId;
+    return this.#message.entry.originalId;
   }
 
   /** Id of the message, given by the producer: the same in every attempt. The key for effects outside of Redis. */
   get messageId(): string {
-    return this.#parts.message.messageId ?? this.id;
+    return this.#message.message.messageId ?? this.id;
   }
 
   /** Name of the stream. */
   get stream(): string {
-    return this.#parts.scope.stream;
+    return this.#reader.scope.stream;
   }
 
   get group(): string {
-    return this.#parts.scope.group;
+    return this.#reader.scope.group;
   }
 
   /** Name of this process in the group. */
   get consumer(): string {
-    return this.#parts.scope.consumer;
+    return this.#reader.scope.consumer;
   }
 
   get type(): string | undefined {
-    return this.#parts.message.type;
+    return this.#message.message.type;
   }
 
   get key(): string | undefined {
-    return this.#parts.message.key;
+    return this.#message.message.key;
   }
 
   /** The messages of a batch; without `batch` only this one. */
@@ -109,12 +118,12 @@ export class StreamContext {
 
   /** Number of this attempt, from 1; attempts that failed count, also those of other processes. */
   get attempt(): number {
-    return this.#parts.entry.failures + 1;
+    return this.#message.entry.failures + 1;
   }
 
   /** 1, and one more for each time that a consumer began with it and did not come to an end: it crashed, or lost the lease. */
   get deliveryCount(): number {
-    return this.#parts.entry.unfinishedStarts + 1;
+    return this.#message.entry.unfinishedStarts + 1;
   }
 
   /**
@@ -122,7 +131,7 @@ export class StreamContext {
    * waiting (`StreamDrainedError`). That of a batch aborts when that of any message does.
    */
   get signal(): AbortSignal {
-    if (this.#members === undefined) return this.#parts.entry.signal;
+    if (this.#members === undefined) return this.#message.entry.signal;
     this.#signal ??= AbortSignal.any(this.#members.map(({ signal }) => signal));
     return this.#signal;
   }
@@ -185,10 +194,9 @@ export class StreamContext {
 
   async #ack(): Promise<void> {
     if (this.#members !== undefined) return this.#forAll((one) => one.ack());
-    const { decision, actions, entry } = this.#parts;
-    if (decision.settled === 'ack') return;
+    if (this.#decision.settled === 'ack') return;
     this.#settle('ack');
-    await actions.ack(entry);
+    await this.#reader.actions.ack(this.#message.entry);
   }
 
   async #retry(options: { delay?: Duration }): Promise<void> {
@@ -197,22 +205,21 @@ export class StreamContext {
     const ms = delay === undefined ? undefined : toMilliseconds(delay, 'StreamContext.retry', 'delay');
     this.#assertLease();
     this.#settle('retry');
-    this.#parts.decision.retryDelay = ms;
+    this.#decision.retryDelay = ms;
   }
 
   async #deadLetter(reason: string): Promise<void> {
     if (this.#members !== undefined) return this.#forAll((one) => one.deadLetter(reason));
-    const { actions, entry } = this.#parts;
-    await this.#settleBy('deadLetter', () => actions.deadLetter(entry, reason));
+    await this.#settleBy('deadLetter', () => this.#reader.actions.deadLetter(this.#message.entry, reason));
   }
 
   async #extend(ms?: Duration): Promise<void> {
     if (this.#members !== undefined) return this.#forAll((one) => one.extend(ms));
-    const { actions, entry } = this.#parts;
+    const { entry } = this.#message;
     const wanted = ms === undefined ? undefined : toMilliseconds(ms, 'StreamContext.extend', 'ms');
     this.#assertLease();
     if (wanted !== undefined) entry.moveTimeout?.(wanted);
-    await actions.extend(entry);
+    await this.#reader.actions.extend(entry);
   }
 
   async #commit(record: (transaction: StreamTransaction) => unknown): Promise<void> {
@@ -220,14 +227,14 @@ export class StreamContext {
       const message = 'settles one message: call it on one of ctx.messages';
       throw new InvalidOptionsError('StreamContext.commit', [{ path: '', message }]);
     }
-    const { scope, entry, actions } = this.#parts;
+    const { scope, actions } = this.#reader;
     const transaction = new StreamTransaction(scope.keys.stream);
     record(transaction);
-    await this.#settleBy('commit', () => actions.commit(entry, transaction));
+    await this.#settleBy('commit', () => actions.commit(this.#message.entry, transaction));
   }
 
   async #settleBy(wish: Settlement, work: () => Promise<void>): Promise<void> {
-    const { decision } = this.#parts;
+    const decision = this.#decision;
     this.#assertLease();
     this.#settle(wish);
     try {
@@ -240,18 +247,18 @@ export class StreamContext {
   }
 
   async #forAll(action: (one: StreamContext) => Promise<void>): Promise<void> {
-    await Promise.all(this.#members!.filter((one) => one.#parts.decision.settled === undefined).map(action));
+    await Promise.all(this.#members!.filter((one) => one.#decision.settled === undefined).map(action));
   }
 
   #settle(wish: Settlement): void {
-    const { decision } = this.#parts;
+    const decision = this.#decision;
     if (decision.settled !== undefined) throw new MessageSettledError(wish, decision.settled);
     decision.settled = wish;
   }
 
   #assertLease(): void {
-    const { entry, scope } = this.#parts;
-    if (entry.lost) throw new LeaseLostError(entry.originalId, scope.label);
+    const { entry } = this.#message;
+    if (entry.lost) throw new LeaseLostError(entry.originalId, this.#reader.scope.label);
   }
 }
 

@@ -83,7 +83,11 @@ export class Dispatcher {
     try {
       const preparing = this.parts.preparation.prepare(entry);
       const prepared = preparing instanceof Promise ? await preparing : preparing;
-      if (prepared !== undefined) await this.#runOrGather(prepared);
+      if (prepared === undefined) {
+        // It has been disposed of.
+      } else if (entry.unfinishedStarts === 0 && prepared.route.options.batch === undefined && !this.#stopped) {
+        await this.parts.runner.run(prepared);
+      } else await this.#runOrGather(prepared);
     } catch (error) {
       this.#broke(entry, error);
     }

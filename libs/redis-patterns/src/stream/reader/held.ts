@@ -4,7 +4,9 @@ import type { EntryState, HeldEntry } from './held-entry.js';
 import type { Plane } from './scope.js';
 
 /** Most entries of one read. */
-const MAX_COUNT = 100;
+const MAX_COUNT = 200;
+/** Acknowledgements on their way that take no room: reading need not wait for their answers. More do, while Redis is away. */
+const FREE_ACKS = 256;
 
 interface Waiter {
   readonly least: number;
@@ -18,6 +20,7 @@ export class Held {
   readonly #waiters = new Set<Waiter>();
   readonly #capacity: number;
   #bytes = 0;
+  #acked = 0;
   #averageBytes = 256;
   #paused = false;
 
@@ -60,7 +63,7 @@ export class Held {
   }
 
   get #places(): number {
-    return this.#capacity - this.size;
+    return this.#capacity - this.size + Math.min(this.#acked, FREE_ACKS);
   }
 
   get(plane: Plane, id: string): HeldEntry | undefined {
@@ -90,10 +93,19 @@ export class Held {
     return true;
   }
 
+  /** It is done, and held until Redis has confirmed that. */
+  acked(entry: HeldEntry): void {
+    if (entry.state === 'acked' || !this.has(entry)) return;
+    entry.state = 'acked';
+    this.#acked++;
+    this.#wake();
+  }
+
   remove(entry: HeldEntry): void {
     const entries = this.#planes[entry.plane.isRetry];
     if (entries.get(entry.id) !== entry) return;
     entries.delete(entry.id);
+    if (entry.state === 'acked') this.#acked--;
     this.#bytes -= entry.bytes;
     this.#wake();
   }

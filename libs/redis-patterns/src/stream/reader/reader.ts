@@ -164,11 +164,13 @@ export class StreamReader {
     const { signal } = this.#stop;
     const socket = new BlockingSocket(this.scope, lease);
     this.#socket = socket;
-    while (!signal.aborted) {
-      await socket.ready(signal);
+    for (let isReady = false; !signal.aborted;) {
+      if (!isReady) await socket.ready(signal);
       try {
         await this.#readOnce(socket);
+        isReady = true;
       } catch (error) {
+        isReady = false;
         if (error instanceof DeadSocketError) {
           this.#troubles.deadSocket();
           socket.reset();

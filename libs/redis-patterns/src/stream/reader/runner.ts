@@ -34,8 +34,9 @@ export class Runner {
     const context = this.#context(prepared, decision);
     this.#begin(entry, route);
     try {
-      await this.#call(route, prepared.body, context, [entry], [decision]);
-      await decision.work;
+      if (route.options.timeout === undefined) await route.handler(prepared.body, context);
+      else await this.#limited(route.options.timeout, route, prepared.body, context, [entry], [decision]);
+      if (decision.work !== undefined) await decision.work;
     } catch (error) {
       await settledWork(decision);
       return this.#threw(entry, route, decision, error);
@@ -52,7 +53,10 @@ export class Runner {
     const bodies = batch.map(({ body }) => body);
     for (const entry of entries) this.#begin(entry, route);
     try {
-      await this.#call(route, bodies, StreamContext.ofBatch(members), entries, decisions);
+      const context = StreamContext.ofBatch(members);
+      const { timeout } = route.options;
+      if (timeout === undefined) await route.handler(bodies, context);
+      else await this.#limited(timeout, route, bodies, context, entries, decisions);
     } catch (error) {
       await Promise.all(decisions.map((decision) => settledWork(decision)));
       entries.forEach((entry, index) => this.#threw(entry, route, decisions[index]!, error, batch.length > 1));
@@ -66,9 +70,8 @@ export class Runner {
     });
   }
 
-  #context({ entry, message, headers }: Prepared, decision: Decision): StreamContext {
-    const { scope, actions } = this.parts;
-    return new StreamContext({ entry, scope, message, actions, decision }, headers);
+  #context(prepared: Prepared, decision: Decision): StreamContext {
+    return new StreamContext(prepared, decision, this.parts);
   }
 
   #begin(entry: HeldEntry, { options }: Route): void {
@@ -76,15 +79,14 @@ export class Runner {
     entry.slowAt = entry.startedAt + options.slowAfter;
   }
 
-  #call(
-    { handler, name, options }: Route,
+  #limited(
+    timeout: number,
+    { handler, name }: Route,
     body: unknown,
     context: StreamContext,
     entries: readonly HeldEntry[],
     decisions: readonly Decision[],
-  ): unknown {
-    const { timeout } = options;
-    if (timeout === undefined) return handler(body, context);
+  ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const expire = (): void => {
         const error = new HandlerTimeoutError(name, timeout);

@@ -29,7 +29,7 @@ export class Acks {
   ) {}
 
   add(entry: HeldEntry): void {
-    entry.state = 'acked';
+    this.held.acked(entry);
     this.#unconfirmed++;
     this.#queue.push(entry);
     // After a failure the pause is over when its own timer says so.
