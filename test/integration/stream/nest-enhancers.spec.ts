@@ -19,8 +19,16 @@ import {
 } from '@nestjs/common';
 import { Reflector, REQUEST } from '@nestjs/core';
 import { tap, type Observable } from 'rxjs';
+import { z } from 'zod';
 import { expect, it } from '@jest/globals';
-import { StreamAdmin, StreamContext } from '../../../libs/redis-patterns/src/stream/index.js';
+import {
+  defineStream,
+  MessageInvalidError,
+  StreamAdmin,
+  StreamContext,
+  StreamProducer,
+  StreamRuntime,
+} from '../../../libs/redis-patterns/src/stream/index.js';
 import {
   MessageBody,
   MessageContext,
@@ -140,5 +148,76 @@ describeOn('standalone', 'the enhancers of a @StreamConsumer', { user: 'stream' 
         ['shipped', 2],
       ]),
     );
+  });
+
+  it('checks a payload by its schema before anything else, and gives what the schema makes of it', async () => {
+    const seen: unknown[] = [];
+    const Order = z.object({ id: z.coerce.number(), note: z.string().default('none') });
+    const shop = defineStream<{ placed: { id: string }; paid: { id: string } }>({
+      name: 'orders',
+      schema: { placed: z.object({ id: z.string() }) },
+    });
+    class Guard implements CanActivate {
+      canActivate(context: ExecutionContext): boolean {
+        seen.push(['guard', context.getArgs<[unknown]>()[0]]);
+        return true;
+      }
+    }
+    @Injectable()
+    @UseGuards(Guard)
+    class Billing {
+      @StreamConsumer({ ...orders, type: 'paid', schema: Order })
+      async bill(@MessageBody() order: unknown, @MessageBody('note') note: unknown): Promise<void> {
+        seen.push([order, note]);
+      }
+    }
+    await nest.boot({ providers: [Billing] });
+    const producer = nest.app.get(StreamProducer);
+    await expect(producer.publish(shop, { id: 7 } as never, { type: 'placed' })).rejects.toBeInstanceOf(
+      MessageInvalidError,
+    );
+    await nest.publish({ id: 'seven' }, { type: 'paid' });
+    await nest.publish({ id: '7' }, { type: 'paid' });
+    await eventually(() => expect(seen).toHaveLength(2));
+    const order = { id: 7, note: 'none' };
+    expect(seen).toEqual([
+      ['guard', order],
+      [order, 'none'],
+    ]);
+    const letters = nest.app.get(StreamAdmin).deadLetters('orders', 'g');
+    await eventually(async () =>
+      expect(await letters.list()).toMatchObject([
+        { body: { id: 'seven' }, reason: 'validation', attempts: 0, error: expect.stringContaining('id') },
+      ]),
+    );
+  });
+
+  it('hands a batch to a method, with what stands around it called once', async () => {
+    const seen: unknown[] = [];
+    class Interceptor implements NestInterceptor {
+      intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
+        return next.handle().pipe(tap(() => seen.push('interceptor')));
+      }
+    }
+    @Injectable()
+    class Billing {
+      @StreamConsumer({ ...orders, batch: { size: 10, wait: 200 } })
+      @UseInterceptors(Interceptor)
+      async bill(@MessageBody() bodies: unknown[], @MessageContext() ctx: StreamContext): Promise<void> {
+        seen.push([bodies, ctx.messages.map(({ type }) => type)]);
+      }
+    }
+    await nest.boot({ providers: [Billing] }, { stream: { autoStart: false } });
+    for (const n of [1, 2, 3]) await nest.publish(n, { type: `t${n}` });
+    nest.app.get(StreamRuntime).start();
+    await eventually(() => expect(seen).toHaveLength(2));
+    expect(seen).toEqual([
+      [
+        [1, 2, 3],
+        ['t1', 't2', 't3'],
+      ],
+      'interceptor',
+    ]);
+    await eventually(async () => expect(await nest.pendingCount()).toBe(0));
   });
 });
