@@ -31,6 +31,9 @@ Try:
   curl -i -X POST ${url}/login -H 'content-type: application/json' -d '{"user":"grace","password":"wrong"}'
                                                   three wrong passwords lock the account for a minute (countWhen: 'failure')
   curl ${url}/orders/<id>                         placed, then fulfilled by a consumer (@StreamConsumer)
+  curl ${url}/fulfilment                          lag, pending, retries and dead letters of that consumer (StreamAdmin)
+  curl -X POST ${url}/fulfilment/strike            orders fail now, and are dead letters after three attempts; with DELETE it ends
+  curl -X POST ${url}/fulfilment/replay            the dead letters are fulfilled after all
   curl -X POST ${url}/stocktaking                  one worker at a time; again meanwhile: 423 (LockService)
   curl ${url}/redis                               state and load of the connection, whatever Redis does
   ${url}/docs                                     all of it in the browser`);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CacheStats, ConnectionStats } from 'nestjs-redis-patterns';
+import type { CacheStats, ConnectionStats, DeadLetter, StreamLag } from 'nestjs-redis-patterns';
 import type { Order } from './orders/order.js';
 import type { Product } from './products/product.js';
 import type { Stocktaking } from './stocktaking/stocktaking.js';
@@ -232,6 +232,33 @@ async function fulfilled(order: Order): Promise<void> {
   expect(status === 'fulfilled', 'the order is fulfilled by a consumer');
 }
 
+async function fulfilment(): Promise<{ lag: StreamLag; deadLetters: (DeadLetter & { body: { orderId: string } })[] }> {
+  return (await send<Awaited<ReturnType<typeof fulfilment>>>('GET', `${second}/fulfilment`)).body;
+}
+
+async function deadLetter({ id }: Product): Promise<void> {
+  await send('PATCH', `${first}/products/${id}`, { stock: 1 });
+  await send('POST', `${first}/fulfilment/strike`);
+  const { body: order } = await send<Order>('POST', `${first}/orders`, { productId: id }, randomUUID());
+  const letterOf = (letters: Awaited<ReturnType<typeof fulfilment>>['deadLetters']) =>
+    letters.find(({ body }) => body.orderId === order.id);
+  let state = await fulfilment();
+  for (const end = performance.now() + 10_000; !letterOf(state.deadLetters) && performance.now() < end;) {
+    await delay(20);
+    state = await fulfilment();
+  }
+  await send('DELETE', `${first}/fulfilment/strike`);
+  const letter = letterOf(state.deadLetters);
+  say(
+    'dead letter',
+    `during a strike the order is one after ${letter?.attempts} attempts (${letter?.error}); lag ${state.lag.lag}, pending ${state.lag.pending}, retries ${state.lag.retries}`,
+  );
+  expect(letter?.attempts === 3, 'what fails three times is a dead letter');
+  const { body } = await send<{ replayed: number }>('POST', `${second}/fulfilment/replay`);
+  say('', `replayed: ${body.replayed}`);
+  await fulfilled(order);
+}
+
 async function connection(): Promise<void> {
   const { body } = await send<ConnectionStats>('GET', `${first}/redis`);
   const { status, breaker, server, pool } = body;
@@ -254,6 +281,7 @@ try {
   await lockOut();
   await replay(product);
   await fulfilled(await lastItem(product));
+  await deadLetter(product);
   await workers();
   await frozen();
   await connection();
