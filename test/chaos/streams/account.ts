@@ -6,15 +6,18 @@ export interface Published extends Body {
   readonly startedAt: number;
   endedAt: number;
   outcome: 'ok' | 'refused' | 'not-sent' | 'unknown';
-  /** Ids of the entry that were answered. */
-  readonly ids: string[];
-  readonly dedup: boolean;
+  /** Ids of its entry that were answered: several when it was published again under its `dedupId`. */
+  readonly ids: Set<string>;
+  /** All replicas have it: no failover may lose it. */
+  readonly replicated: boolean;
 }
 
 /** What the faults did that a promise excepts. */
 export interface Exceptions {
-  /** What was published from `from` to `to` may be lost: the servers lost it. */
-  readonly amnesias: Span[];
+  /** What was published from `from` to `to` may be lost: the data were deleted. */
+  readonly deletions: Span[];
+  /** The same, unless all replicas had it. */
+  readonly failovers: Span[];
   /** Leases could not be renewed, or nobody knew of them any more. */
   readonly outages: Span[];
   /** Processes that stood still. */
@@ -36,7 +39,7 @@ interface Run extends Begun {
 /** Compares what publishers were told with what was run and what lies among the dead letters. */
 export class Account {
   readonly published = new Map<string, Published>();
-  readonly exceptions: Exceptions = { amnesias: [], outages: [], stops: [], deaths: new Map() };
+  readonly exceptions: Exceptions = { deletions: [], failovers: [], outages: [], stops: [], deaths: new Map() };
   readonly #runs = new Map<string, Run>();
   readonly #done: Record<Group, Set<string>> = { a: new Set(), b: new Set() };
 
@@ -61,17 +64,19 @@ export class Account {
 
   /** Answered, and neither run to success nor a dead letter, in a group; the servers still had them. */
   missing(dead: readonly DeadMessage[]): string[] {
-    const { amnesias } = this.exceptions;
     const buried = new Set(dead.map(({ group, id }) => `${group} ${id}`));
-    const excused = ({ startedAt, endedAt }: Published): boolean =>
-      amnesias.some(({ from, to }) => startedAt <= to && endedAt >= from);
     return GROUPS.flatMap((group) =>
       [...this.published.values()]
         .filter(({ outcome }) => outcome === 'ok')
         .filter(({ id }) => !this.#done[group].has(id) && !buried.has(`${group} ${id}`))
-        .filter((message) => !excused(message))
+        .filter((message) => !this.#forgotten(message))
         .map(({ id }) => `${group} ${id}`),
     );
+  }
+
+  /** Messages that have several ids although the servers forgot nothing. */
+  duplicates(): Published[] {
+    return [...this.published.values()].filter((message) => message.ids.size > 1 && !this.#forgotten(message));
   }
 
   /** Runs of what was surely never published. */
@@ -116,6 +121,12 @@ export class Account {
       .filter((all) => all.length > 1)
       .flatMap((all) => findOverlaps(all))
       .filter(([earlier]) => !this.#excused(earlier));
+  }
+
+  #forgotten({ startedAt, endedAt, replicated }: Published): boolean {
+    const { deletions, failovers } = this.exceptions;
+    const spans = replicated ? deletions : [...deletions, ...failovers];
+    return spans.some(({ from, to }) => startedAt <= to && endedAt >= from);
   }
 
   #excused({ owner, from, to }: Hold): boolean {

@@ -21,9 +21,14 @@ async function outage(place: Place, fault: () => Promise<unknown>): Promise<void
 }
 
 /** A fault after which what was published since `from` may be gone. */
-async function amnesia(place: Place, from: number, fault: () => Promise<unknown>): Promise<void> {
+async function amnesia(
+  place: Place,
+  kind: 'deletions' | 'failovers',
+  from: number,
+  fault: () => Promise<unknown>,
+): Promise<void> {
   const span = { from, to: Infinity };
-  place.account.exceptions.amnesias.push(span);
+  place.account.exceptions[kind].push(span);
   await outage(place, fault);
   span.to = clock();
 }
@@ -77,8 +82,8 @@ const data: Record<string, Fault> = {
 };
 
 const losses: Record<string, Fault> = {
-  'DEL of the stream': (place) => amnesia(place, 0, () => place.admin.client.del(STREAM_KEY)),
-  FLUSHALL: (place) => amnesia(place, 0, () => place.admin.client.flushall()),
+  'DEL of the stream': (place) => amnesia(place, 'deletions', 0, () => place.admin.client.del(STREAM_KEY)),
+  FLUSHALL: (place) => amnesia(place, 'deletions', 0, () => place.admin.client.flushall()),
   'a restart of Redis': (place) =>
     outage(place, async () => {
       const primary = await place.own.primary();
@@ -92,7 +97,7 @@ const failover: Record<string, Fault> = {
     const { own } = place;
     if (LONG) await complete(own);
     // Replication is asynchronous: what was answered right before is lost with the master.
-    await amnesia(place, clock() - 1000, async () => {
+    await amnesia(place, 'failovers', clock() - 1000, async () => {
       const master = await own.primary();
       if (LONG) {
         await crash(own, master);
@@ -143,6 +148,7 @@ async function check(place: Place): Promise<void> {
     },
     { timeout: 30_000, interval: 100 },
   );
+  expect(account.duplicates()).toEqual([]);
   expect(account.ghosts()).toEqual([]);
   expect(account.wrongAttempts(ATTEMPTS)).toEqual([]);
   expect(account.wrongBurials(await place.deadLetters())).toEqual([]);
@@ -163,7 +169,7 @@ describe('the history of one stream', () => {
     'on %s has every answered message run or buried in each group, once at a time, whatever happens',
     async (mode, faults) => {
       const place = await Place.open(mode, closing);
-      place.startPublishing(PAUSE);
+      place.publishers.start(PAUSE);
       do {
         for (const [name, happen] of shuffled(Object.entries(faults))) {
           await place.more(20);
@@ -172,10 +178,10 @@ describe('the history of one stream', () => {
           await place.more(20);
           print(`${mode}, ${name}: both groups run new messages after ${Math.round(clock() - began)} ms`);
         }
-      } while (LONG && place.published < MESSAGES);
-      await eventually(() => place.published >= MESSAGES, { timeout: 30_000 });
+      } while (LONG && place.publishers.count < MESSAGES);
+      await eventually(() => place.publishers.count >= MESSAGES, { timeout: 30_000 });
       await place.settled();
-      await place.stopPublishing();
+      await place.publishers.stop();
       await check(place);
       const { runs, repetitions, published } = place.account;
       const unsure = [...published.values()].filter(({ outcome }) => outcome === 'unknown').length;

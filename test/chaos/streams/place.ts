@@ -1,17 +1,17 @@
-import { StreamPublishError } from '../../../libs/redis-patterns/src/stream/index.js';
 import { openStreams, type TestStreams } from '../../integration/stream/test-streams.js';
 import { startProgram, type Program } from '../../support/child-process.js';
 import { eventually } from '../../support/eventually.js';
 import { RedisAdmin } from '../../support/redis-admin.js';
 import { connectAdmin, startOwn, startProxies, type Mode, type Topology } from '../../support/topologies.js';
-import { outcomeOf, tagOf } from '../support/load.js';
-import { Account, type DeadMessage, type Published } from './account.js';
+import { REPLICAS } from '../failover/failover.js';
+import { tagOf } from '../support/load.js';
+import { Account, type DeadMessage } from './account.js';
+import { Publishers } from './publishers.js';
 import { clock, GROUPS, type Begun, type Body, type Ended, type WorkerSetup } from './records.js';
 
 export const LEASE = 1000;
 export const ATTEMPTS = 2;
 const WORKERS = 3;
-const PUBLISHERS = 4;
 const NAMESPACE = 'chaos';
 /** In the first shard of a Cluster, which `primary` serves. */
 export const STREAM = tagOf(0, 3);
@@ -22,6 +22,7 @@ type Fleet = Awaited<ReturnType<typeof startProxies>>;
 /** One stream on servers of its own, its publishers, its consumers, and the account of both. */
 export class Place {
   readonly account = new Account();
+  readonly publishers: Publishers;
   readonly #programs: Program[] = [];
   /** Programs that consume and have not been stopped or told to end. */
   readonly #workers = new Set<Program>();
@@ -29,9 +30,6 @@ export class Place {
   readonly #background: Promise<unknown>[] = [];
   readonly #read = { begun: 0, ended: 0 };
   #reading: Promise<void> = Promise.resolve();
-  #publishing: Promise<unknown> | undefined;
-  #stopped = false;
-  #published = 0;
 
   private constructor(
     readonly own: Topology,
@@ -40,7 +38,10 @@ export class Place {
     private readonly log: RedisAdmin,
     private readonly streams: TestStreams,
     private readonly setup: WorkerSetup,
-  ) {}
+  ) {
+    const replicas = REPLICAS[own.mode];
+    this.publishers = new Publishers(streams.producer, STREAM, this.account.published, replicas);
+  }
 
   static async open(mode: Mode, closing: (() => Promise<unknown> | void)[]): Promise<Place> {
     const own = await startOwn(mode, { user: 'stream', ...(mode === 'standalone' && { persistence: 'aof' }) });
@@ -59,13 +60,9 @@ export class Place {
     const setup = { connection, options, namespace: NAMESPACE, stream: STREAM, log: logServer.connection, reader };
     const place = new Place(own, fleet, admin, log, streams, setup);
     closing.push(() => Promise.all(place.#programs.map((program) => program.kill())));
-    closing.push(() => place.stopPublishing());
+    closing.push(() => place.publishers.stop());
     await Promise.all(Array.from({ length: WORKERS }, () => place.startWorker()));
     return place;
-  }
-
-  get published(): number {
-    return this.#published;
   }
 
   async startWorker(): Promise<void> {
@@ -118,22 +115,6 @@ export class Place {
   /** Resolves when nothing goes on any more. */
   async settled(): Promise<void> {
     await Promise.all(this.#background.splice(0));
-  }
-
-  /** Publishes without an end, a few messages at a time. */
-  startPublishing(pause: number): void {
-    const loop = async (): Promise<void> => {
-      while (!this.#stopped) {
-        await this.#publish();
-        await new Promise((resolve) => setTimeout(resolve, pause));
-      }
-    };
-    this.#publishing = Promise.all(Array.from({ length: PUBLISHERS }, loop));
-  }
-
-  async stopPublishing(): Promise<void> {
-    this.#stopped = true;
-    await this.#publishing;
   }
 
   /** Resolves when so many more messages have been published and, in each group, run. */
@@ -196,22 +177,6 @@ export class Place {
     return this.#programs
       .filter(({ running, pid }) => !running && !this.account.exceptions.deaths.has(pid))
       .map(({ output }) => output);
-  }
-
-  async #publish(): Promise<void> {
-    const n = this.#published++;
-    const fails = n % 50 === 7 ? (['a'] as const) : n % 50 === 31 ? (['a', 'b'] as const) : [];
-    const body: Body = { id: `${n}`, fails };
-    const times = { startedAt: clock(), endedAt: Infinity };
-    const record: Published = { ...body, ...times, outcome: 'unknown', ids: [], dedup: false };
-    this.account.published.set(body.id, record);
-    try {
-      record.ids.push(await this.streams.producer.publish(STREAM, body));
-      record.outcome = 'ok';
-    } catch (error) {
-      record.outcome = error instanceof StreamPublishError ? 'unknown' : outcomeOf(error);
-    }
-    record.endedAt = clock();
   }
 
   async #readOn(): Promise<void> {
