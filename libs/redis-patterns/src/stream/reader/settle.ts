@@ -17,6 +17,7 @@ const RETRY = { base: 50, max: 5000 };
 export class Acks {
   #queue: HeldEntry[] = [];
   #timer: Timer | undefined;
+  #soon: NodeJS.Immediate | undefined;
   #failures = 0;
   readonly #confirmations = new Map<HeldEntry, () => void>();
   #unconfirmed = 0;
@@ -42,6 +43,11 @@ export class Acks {
     return new Promise((resolve) => {
       this.#confirmations.set(entry, resolve);
       this.add(entry);
+      // Somebody waits: what else is done in this turn goes along, and no timer is waited for.
+      this.#soon ??= setImmediate(() => {
+        this.#soon = undefined;
+        this.flush();
+      });
     });
   }
 
