@@ -17,7 +17,7 @@ const RETRY = { base: 50, max: 5000 };
 export class Acks {
   #queue: HeldEntry[] = [];
   #timer: Timer | undefined;
-  #soon: NodeJS.Immediate | undefined;
+  #flushesSoon = false;
   #failures = 0;
   readonly #confirmations = new Map<HeldEntry, () => void>();
   #unconfirmed = 0;
@@ -44,8 +44,10 @@ export class Acks {
       this.#confirmations.set(entry, resolve);
       this.add(entry);
       // Somebody waits: what else is done in this turn goes along, and no timer is waited for.
-      this.#soon ??= setImmediate(() => {
-        this.#soon = undefined;
+      if (this.#flushesSoon) return;
+      this.#flushesSoon = true;
+      setImmediate(() => {
+        this.#flushesSoon = false;
         this.flush();
       });
     });
