@@ -64,6 +64,28 @@ describeOnEachTopology('streams whose consumers die or stop', { user: 'stream' }
     await eventually(async () => expect((await admin.groups('s'))[0]!.consumers).toBe(1), { timeout: 10_000 });
   });
 
+  it('keeps what waits in a process from all others, however long the message before it takes', async () => {
+    const { runtime, anotherRuntime, producer } = place.streams;
+    const seen: string[] = [];
+    const began = performance.now();
+    const options = { stream: 's', group: 'g', ...QUICK } as const;
+    await producer.publishMany(
+      's',
+      range(5).map((payload) => ({ payload })),
+    );
+    runtime.consume({ ...options, concurrency: 1, prefetch: 4 }, async (body) => {
+      if (body === 0) await eventually(() => performance.now() - began > 2.5 * QUICK.lease);
+      seen.push(`slow ${String(body)}`);
+    });
+    runtime.start();
+    await eventually(async () => expect(await pendingCount('s', 'g')).toBe(5));
+    const idle = anotherRuntime();
+    idle.consume(options, (body) => void seen.push(`idle ${String(body)}`));
+    idle.start();
+    await eventually(() => expect(seen).toEqual(range(5).map((n) => `slow ${n}`)), { timeout: 10_000 });
+    await eventually(async () => expect(await pendingCount('s', 'g')).toBe(0));
+  });
+
   it('lets running handlers end when it drains, starts nothing, and hands over the rest', async () => {
     const hold = gate();
     const started: unknown[] = [];
