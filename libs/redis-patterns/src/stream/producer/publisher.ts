@@ -90,7 +90,8 @@ export class Publisher {
       }
       return this.#sendConfirmed(stream, outlet, message, toWish(replicaAck));
     }
-    if (delay !== undefined) return this.#sendLater(stream, message, toMilliseconds(delay, WHERE, 'delay'), dedupId);
+    const ms = delay === undefined ? 0 : Math.round(toMilliseconds(delay, WHERE, 'delay'));
+    if (ms > 0) return this.#sendLater(stream, message, ms, dedupId);
     const { context, keys } = stream;
     if (dedupId === undefined) return this.#append(stream, message);
     return runScript(
@@ -124,13 +125,7 @@ export class Publisher {
       context.connection,
       publishLaterScript,
       [keys.delayed, keys.delayedBody, dedupKey(context.keys, keys.stream, dedupId ?? '-')],
-      [
-        id,
-        Math.round(ms),
-        dedupId === undefined ? 0 : this.options.dedupTtl,
-        this.options.abandonAfter,
-        ...message.fields,
-      ],
+      [id, ms, dedupId === undefined ? 0 : this.options.dedupTtl, this.options.abandonAfter, ...message.fields],
       dedupId === undefined ? { wait: true } : { wait: true, effect: 'token' },
     );
   }
