@@ -189,6 +189,6 @@ describe('the history of one stream', () => {
         `${mode}: ${published.size} messages, ${unsure} of unknown outcome, ${runs.length} runs, ${repetitions} again`,
       );
     },
-    LONG ? 900_000 : 150_000,
+    LONG ? 1_800_000 : 150_000,
   );
 });

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../support/eventually.js';
-import type { RedisAdmin } from '../../support/redis-admin.js';
 import {
   connectAdmin,
   describeOn,
@@ -192,45 +191,3 @@ describe('streams on a server that fails', () => {
     }
   });
 });
-
-describe.each(['sentinel', 'cluster'] as const)('streams on a %s whose master dies', (mode) => {
-  it('go on with the new master', async () => {
-    const servers = await startOwn(mode, { user: 'stream' });
-    const streams = await openStreams(servers.connection, uniqueNamespace(), {}, { commandTimeout: '2s' });
-    try {
-      const seen = new Set<unknown>();
-      const { ready } = streams.runtime.consume(
-        { stream: '{first}', group: 'g', ...QUICK },
-        (body) => void seen.add(body),
-      );
-      streams.runtime.start();
-      await ready;
-      await streams.producer.publish('{first}', 'before');
-      await eventually(() => expect(seen.has('before')).toBe(true));
-      const admin = await connectAdmin(servers);
-      const owner = await ownerOf(admin, servers, `${streams.namespace}:stream:{first}`);
-      admin.close();
-      await servers.kill(owner);
-      const answered: number[] = [];
-      for (let n = 0; answered.length < 20; n++) {
-        await streams.producer.publish('{first}', n).then(
-          () => answered.push(n),
-          () => undefined,
-        );
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-      await eventually(() => expect(answered.filter((n) => !seen.has(n))).toEqual([]), { timeout: 15_000 });
-    } finally {
-      await streams.close();
-      await servers.stop();
-    }
-  }, 60_000);
-});
-
-async function ownerOf(admin: RedisAdmin, servers: Topology, key: string): Promise<Topology['nodes'][number]> {
-  for (const node of await servers.masters()) {
-    const found = admin.masters().find(({ options }) => options.port === node.port) ?? admin.masters()[0]!;
-    if ((await found.keys(key)).length === 1) return node;
-  }
-  throw new Error('no master has the stream');
-}
