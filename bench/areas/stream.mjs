@@ -1,129 +1,80 @@
-// Publishing, and consuming a backlog with a handler that does nothing; every message is counted.
+// Publishing, working off a backlog with handlers of several durations, both at once, and how long a message is on its way. Beside
+// a raw loop with batched acknowledgements and BullMQ; every message is counted.
 import { readFileSync } from 'node:fs';
-import { StreamProducer, StreamRuntime } from 'nestjs-redis-patterns';
-import { openApplication, openRaw, peer } from '../lib/context.mjs';
-import { bullmqArms } from '../lib/bullmq.mjs';
-import { backlogOf, stopwatch } from '../lib/stopwatch.mjs';
+import { commandCounter } from '../lib/commands.mjs';
+import { openRaw, peer } from '../lib/context.mjs';
+import { measureScenario, round } from '../lib/measure.mjs';
+import { consumeArm, flowArm, idealArm, latencies, publishArm } from '../lib/stream/arms.mjs';
+import { bullmqSystem } from '../lib/stream/bullmq.mjs';
+import { oursSystem } from '../lib/stream/ours.mjs';
+import { rawSystem } from '../lib/stream/raw.mjs';
 
 const payload = JSON.parse(readFileSync(new URL('../payloads/payloads.json', import.meta.url), 'utf8'))['100B'];
-const MESSAGE_ID = '00000000-0000-4000-8000-000000000000';
-const FIELDS = ['type', '', 'data', JSON.stringify(payload), 'mid', MESSAGE_ID, 'key', '', 'headers', ''];
+/** Callers that publish, and handlers, at the same time. */
+const FLOW = 50;
+const RATE = 1000;
 
 export async function stream(url) {
-  const raw = openRaw(url);
-  const app = await openApplication(url);
-  const producer = app.get(StreamProducer);
+  const counting = openRaw(url);
+  const count = commandCounter(counting);
   const modules = await peer('bullmq');
-  const bullmq = modules && bullmqArms(modules[0], url, payload);
-  const publish = {
-    name: 'publish 100 B',
-    arms: [
-      counted('raw', raw, 'raw:stream', () => raw.xadd('raw:stream', 'MAXLEN', '~', 100_000, '*', ...FIELDS)),
-      counted('ours', raw, 'bench:stream:bench', () => producer.publish('bench', payload)),
-      ...(bullmq ? [bullmq.publish] : []),
-    ],
-  };
-  const consume = {
-    name: 'consume 100 B',
-    arms: [rawConsumer(url, raw), ourConsumer(url, raw), ...(bullmq ? [bullmq.consume] : [])],
-  };
+  const ours = await oursSystem(url);
+  const ackEach = await oursSystem(url, { name: 'ours, await ack()', ackEach: true });
+  const systems = [rawSystem(url), ours, ...(modules ? [bullmqSystem(modules[0], url)] : [])];
+  const consumers = [systems[0], ours, ackEach, ...systems.slice(2)];
+  const scenarios = [
+    { name: 'publish 100 B', arms: systems.map((system) => publishArm(system, payload)) },
+    {
+      name: 'consume 100 B',
+      measure: (plan) => {
+        const arms = consumers.map((system) => consumeArm(system, payload, 0));
+        return measureScenario(
+          'stream',
+          { name: 'consume 100 B', arms },
+          { ...plan, callers: [1, 16, 64, 100] },
+          count,
+        );
+      },
+    },
+    ...[1, 5, 50].map((ms) => ({
+      name: `consume, handlers of ${ms} ms`,
+      measure: (plan) => consumeSlowly(consumers, ms, plan, count),
+    })),
+    {
+      name: `publish and consume at once, ${FLOW} handlers`,
+      measure: (plan) => {
+        const arms = systems.map((system) => flowArm(system, payload, plan.quick ? 1000 : 4000));
+        return measureScenario('stream', { name: 'publish and consume', arms }, { ...plan, callers: [FLOW] }, count);
+      },
+    },
+    {
+      name: 'on its way',
+      measure: ({ quick }) =>
+        latencies(systems, { payload, rate: RATE, seconds: quick ? 1 : 3, rounds: quick ? 1 : 5, callers: 64 }),
+    },
+  ];
   const close = async () => {
-    await app.close();
-    raw.disconnect();
+    for (const system of [...systems, ackEach]) await system.close();
+    counting.disconnect();
   };
-  return { scenarios: [publish, consume], close };
+  return { scenarios, close };
 }
 
-/** An arm whose entries must all stand in the stream in the end. */
-function counted(name, client, key, add) {
-  let added = 0;
-  const run = async () => {
-    await add();
-    added++;
-  };
-  const teardown = async () => {
-    const info = await client.xinfo('STREAM', key);
-    const stored = info[info.indexOf('entries-added') + 1];
-    if (stored !== added) throw new Error(`${name}: ${added} messages were published, ${stored} arrived`);
-    await client.del(key);
-  };
-  return { name, run, teardown };
-}
-
-/** The same stream and group for both arms. */
-async function fill(client, key, count) {
-  const pipeline = client.pipeline();
-  for (let i = 0; i < count; i++) pipeline.xadd(key, '*', ...FIELDS);
-  pipeline.xgroup('CREATE', key, 'g', '0');
-  await pipeline.exec();
-}
-
-async function allAcknowledged(client, key) {
-  const [pending] = await client.xpending(key, 'g');
-  if (pending !== 0) throw new Error(`${key}: ${pending} messages were not acknowledged`);
-  await client.del(key);
-}
-
-function rawConsumer(url, client) {
-  let serial = 0;
-  return {
-    name: 'raw',
-    prepare: async (callers) => {
-      const key = `raw:backlog:${serial++}`;
-      await fill(client, key, backlogOf(callers));
-      const reader = openRaw(url);
-      await reader.ping();
-      return { key, reader };
-    },
-    slice: async (callers, { key, reader }) => {
-      const watch = stopwatch(backlogOf(callers));
-      const acks = [];
-      // As many at a time as ours holds: one for each caller, and as many that wait.
-      const from = ['GROUP', 'g', 'c', 'COUNT', 2 * callers, 'BLOCK', 2000, 'STREAMS', key, '>'];
-      while (!watch.complete()) {
-        const reply = await reader.xreadgroup(...from);
-        if (!reply) throw new Error('The backlog ended too early');
-        const ids = [];
-        for (const [id, fields] of reply[0][1]) {
-          JSON.parse(fields[3]);
-          watch.handled();
-          ids.push(id);
-        }
-        acks.push(client.xack(key, 'g', ...ids));
-      }
-      const slice = watch.stop();
-      await Promise.all(acks);
-      return slice;
-    },
-    clear: async ({ key, reader }) => {
-      reader.disconnect();
-      await allAcknowledged(client, key);
-    },
-  };
-}
-
-function ourConsumer(url, client) {
-  let serial = 0;
-  return {
-    name: 'ours',
-    prepare: async (callers) => {
-      const name = `backlog-${serial++}`;
-      await fill(client, `bench:stream:${name}`, backlogOf(callers));
-      return { name, app: await openApplication(url) };
-    },
-    slice: async (callers, { name, app }) => {
-      const runtime = app.get(StreamRuntime);
-      const watch = stopwatch(backlogOf(callers));
-      runtime.consume({ stream: name, group: 'g', concurrency: callers }, async () => watch.handled());
-      runtime.start();
-      await watch.done;
-      const slice = watch.stop();
-      await runtime.drain();
-      return slice;
-    },
-    clear: async ({ name, app }) => {
-      await app.close();
-      await allAcknowledged(client, `bench:stream:${name}`);
-    },
-  };
+/** Handlers that wait for something else, as most do: what matters is that none of them waits for us. */
+async function consumeSlowly(consumers, ms, plan, count) {
+  const arms = [idealArm(ms), ...consumers.map((system) => consumeArm(system, payload, ms))];
+  const rounds = Math.ceil(plan.rounds / 2);
+  const rows = await measureScenario(
+    'stream',
+    { name: `${ms} ms`, arms },
+    { ...plan, rounds, callers: [1, 16, 100] },
+    count,
+  );
+  const idealOf = (callers) => rows.find((row) => row.arm === 'ideal' && row.callers === callers)?.opsPerSecond ?? 1;
+  return rows
+    .filter(({ arm }) => arm !== 'ideal')
+    .map(({ arm, callers, opsPerSecond, cpuMicrosPerOp, commandsPerOp }) => {
+      const ofIdeal = round(opsPerSecond / idealOf(callers));
+      return { arm, callers, opsPerSecond, ofIdeal, commandsPerOp, cpuMicrosPerOp };
+    });
 }

@@ -1,22 +1,22 @@
-// For arms that consume a backlog: they end with the last message, not with the time.
+// For arms that handle a certain number of messages: they end with the last message, not with the time.
 import { performance } from 'node:perf_hooks';
 
-/** One caller at a time is slow: a shorter backlog keeps the run short. @param {number} callers */
-export function backlogOf(callers) {
-  return callers === 1 ? 1000 : 4000;
-}
-
-/** Counts, times and charges from the first read to the last message. @param {number} expected */
+/** Counts, times and charges from `start()`, or the first message, to the last. @param {number} expected */
 export function stopwatch(expected) {
   const latencies = /** @type {number[]} */ ([]);
-  const cpu = process.cpuUsage();
-  const began = performance.now();
+  let cpu = process.cpuUsage();
+  let began = 0;
   let finish = () => {};
   const done = new Promise((resolve) => (finish = () => resolve(undefined)));
+  const start = () => {
+    cpu = process.cpuUsage();
+    began = performance.now();
+  };
   return {
     done,
-    complete: () => latencies.length >= expected,
+    start,
     handled: () => {
+      if (began === 0) start();
       latencies.push(performance.now() - began);
       if (latencies.length === expected) finish();
     },

@@ -51,6 +51,7 @@ export const ACL_EXTRAS: Partial<Record<AclPattern, readonly string[]>> = {
   ],
   lock: ['lock, with replicaAck'],
   session: ['session, with clear() or length() of the store: SCAN shows the names of all keys'],
+  stream: ['stream, with replicaAck'],
 };
 
 /** The groups that apply to an application which uses all of these patterns. */

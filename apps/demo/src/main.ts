@@ -36,6 +36,9 @@ Try:
   curl ${url}/sales/best-sellers                  what sold best this week (LeaderboardService)
   curl ${url}/sales/orders                        orders, newest first (FeedService)
   curl ${url}/visits/1                            views by day, and different visitors (CounterService, UniqueCounterService)
+  curl ${url}/fulfilment                          lag, pending, retries and dead letters of that consumer (StreamAdmin)
+  curl -X POST ${url}/fulfilment/strike            orders fail now, and are dead letters after three attempts; with DELETE it ends
+  curl -X POST ${url}/fulfilment/replay            the dead letters are fulfilled after all
   curl -X POST ${url}/stocktaking                  one worker at a time; again meanwhile: 423 (LockService)
   curl ${url}/redis                               state and load of the connection, whatever Redis does
   ${url}/docs                                     all of it in the browser`);

@@ -7,6 +7,8 @@ import type {
   FeedEntry,
   LeaderboardEntry,
   UniqueCount,
+  DeadLetter,
+  StreamLag,
 } from 'nestjs-redis-patterns';
 import type { Order } from './orders/order.js';
 import type { Product } from './products/product.js';
@@ -311,6 +313,33 @@ async function until<T>(read: () => Promise<T>, wanted: (value: T) => boolean): 
   return value;
 }
 
+async function fulfilment(): Promise<{ lag: StreamLag; deadLetters: (DeadLetter & { body: { orderId: string } })[] }> {
+  return (await send<Awaited<ReturnType<typeof fulfilment>>>('GET', `${second}/fulfilment`)).body;
+}
+
+async function deadLetter({ id }: Product): Promise<void> {
+  await send('PATCH', `${first}/products/${id}`, { stock: 1 });
+  await send('POST', `${first}/fulfilment/strike`);
+  const { body: order } = await send<Order>('POST', `${first}/orders`, { productId: id }, randomUUID());
+  const letterOf = (letters: Awaited<ReturnType<typeof fulfilment>>['deadLetters']) =>
+    letters.find(({ body }) => body.orderId === order.id);
+  let state = await fulfilment();
+  for (const end = performance.now() + 10_000; !letterOf(state.deadLetters) && performance.now() < end;) {
+    await delay(20);
+    state = await fulfilment();
+  }
+  await send('DELETE', `${first}/fulfilment/strike`);
+  const letter = letterOf(state.deadLetters);
+  say(
+    'dead letter',
+    `during a strike the order is one after ${letter?.attempts} attempts (${letter?.error}); lag ${state.lag.lag}, pending ${state.lag.pending}, retries ${state.lag.retries}`,
+  );
+  expect(letter?.attempts === 3, 'what fails three times is a dead letter');
+  const { body } = await send<{ replayed: number }>('POST', `${second}/fulfilment/replay`);
+  say('', `replayed: ${body.replayed}`);
+  await fulfilled(order);
+}
+
 async function connection(): Promise<void> {
   const { body } = await send<ConnectionStats>('GET', `${first}/redis`);
   const { status, breaker, server, pool } = body;
@@ -337,6 +366,7 @@ try {
   await fulfilled(order);
   await sales(product, order);
   await visits();
+  await deadLetter(product);
   await workers();
   await frozen();
   await connection();

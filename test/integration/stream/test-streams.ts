@@ -41,7 +41,7 @@ export async function openStreams(
     ...engine,
     namespace,
     producer: new StreamProducer(engine.context, resolve(options)),
-    admin: new StreamAdmin(engine.context),
+    admin: new StreamAdmin(engine.context, resolve(options)),
     runtime: anotherRuntime(),
     anotherRuntime,
     close: async () => {

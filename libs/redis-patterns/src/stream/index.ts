@@ -1,25 +1,34 @@
 export type {
+  DeadLetterOptions,
   ResolvedConsumerOptions,
   ResolvedReaderOptions,
   RetryBackoffOptions,
   StreamConsumerOptions,
 } from './consumer.options.js';
+export type { DeadLetter, DeadLetters, DeadLetterSelection } from './dead-letters.js';
+export type { StreamLag } from './figures.js';
+export { MessageInvalidError, type MessageSchema, type SchemaClass, type StandardSchema } from './message-schema.js';
+export type { PublishItem, PublishOptions } from './producer/publisher.js';
+export type { ReaderState, ReaderStatus } from './reader/reader.js';
 export type { MessageHandler } from './reader/routes.js';
 export { StreamContext } from './stream-context.js';
-export { defineStream, type StreamDefinition, type StreamEvents, type StreamName } from './stream-definition.js';
 export {
-  StreamAdmin,
-  type DeadLetter,
-  type DeadLetters,
-  type StreamGroupInfo,
-  type StreamInfo,
-  type StreamPendingInfo,
-} from './stream-admin.service.js';
+  defineStream,
+  type EventPayload,
+  type EventType,
+  type StreamDefinition,
+  type StreamEvents,
+  type StreamName,
+} from './stream-definition.js';
+export { StreamAdmin, type StreamGroupInfo, type StreamInfo, type StreamPendingInfo } from './stream-admin.service.js';
 export {
+  GroupInUseError,
+  HandlerTimeoutError,
   LeaseLostError,
   MessageSettledError,
   RetryMessageError,
   StreamDrainedError,
+  StreamFullError,
   StreamPublishError,
   UnrecoverableMessageError,
 } from './stream.errors.js';
@@ -30,10 +39,11 @@ export {
   type StreamOptions,
   type StreamSettings,
 } from './stream.options.js';
+export { StreamProducer, type PublishResult } from './stream-producer.service.js';
 export {
-  StreamProducer,
-  type PublishItem,
-  type PublishOptions,
-  type PublishResult,
-} from './stream-producer.service.js';
-export { StreamRuntime, type StreamConsumption, type StreamRuntimeState } from './stream-runtime.service.js';
+  StreamRuntime,
+  type StreamConsumption,
+  type StreamReaderInfo,
+  type StreamRuntimeState,
+} from './stream-runtime.service.js';
+export { StreamTransaction } from './transaction.js';

@@ -1,5 +1,3 @@
-import { decodeValue } from '../codec/index.js';
-
 /** Field names of an entry, always all and in this order: Redis then stores them once for many entries. */
 export const FIELD_NAMES = ['type', 'data', 'mid', 'key', 'headers'] as const;
 
@@ -30,31 +28,33 @@ export function toFields({ type, data, messageId, key, headers }: MessageInput):
 
 /** Reads an entry of our producers, or of anything else that writes these fields, in any order. */
 export function readFields(fields: RawFields): RawMessage {
-  const ordered = fields.length === 10 && FIELD_NAMES.every((name, index) => fields[2 * index] === name);
-  const at = ordered
-    ? (index: number) => fields[2 * index + 1]
-    : (index: number) => valueOf(fields, FIELD_NAMES[index]!);
-  return {
-    type: at(0) || undefined,
-    data: at(1),
-    messageId: at(2) || undefined,
-    key: at(3) || undefined,
-    headers: at(4) ?? '',
-  };
+  if (isOrdered(fields)) return toMessage(fields[1], fields[3], fields[5], fields[7], fields[9]);
+  const [type, data, mid, key, headers] = FIELD_NAMES.map((name) => valueOf(fields, name));
+  return toMessage(type, data, mid, key, headers);
 }
 
-/** @throws CodecError, or SyntaxError for headers */
-export function decodeMessage({ data, headers }: RawMessage): { body: unknown; headers: Record<string, string> } {
-  if (data === undefined) throw new SyntaxError("the entry has no field 'data'");
-  return { body: decodeValue(data), headers: decodeHeaders(headers) };
+/** As our producers write them: on the path of every message. */
+function isOrdered(fields: RawFields): boolean {
+  return (
+    fields[0] === 'type' &&
+    fields[2] === 'data' &&
+    fields[4] === 'mid' &&
+    fields[6] === 'key' &&
+    fields[8] === 'headers'
+  );
 }
 
-export function decodeHeaders(text: string): Record<string, string> {
-  const headers: Record<string, string> = Object.create(null) as Record<string, string>;
-  if (text === '') return headers;
+function toMessage(type?: string, data?: string, messageId?: string, key?: string, headers = ''): RawMessage {
+  return { type: type || undefined, data, messageId: messageId || undefined, key: key || undefined, headers };
+}
+
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null));
+
+export function decodeHeaders(text: string): Readonly<Record<string, string>> {
+  if (text === '') return NO_HEADERS;
   const parsed: unknown = JSON.parse(text);
   if (typeof parsed !== 'object' || parsed === null) throw new SyntaxError("the field 'headers' holds no object");
-  return Object.assign(headers, parsed);
+  return Object.assign(Object.create(null) as Record<string, string>, parsed);
 }
 
 function valueOf(fields: RawFields, name: string): string | undefined {
@@ -62,16 +62,42 @@ function valueOf(fields: RawFields, name: string): string | undefined {
   return undefined;
 }
 
-/** Entries of a reply of XREADGROUP for one stream: arrays under RESP2, a map where `replyMapping` is `'resp3'`. */
-export function readReply(reply: unknown): { id: string; fields: RawFields }[] {
+/** An entry of a reply of XREADGROUP. */
+export interface ReadEntry {
+  readonly id: string;
+  readonly fields: RawFields;
+}
+
+/** Entries of a reply of XREADGROUP by key: arrays under RESP2, a map where `replyMapping` is `'resp3'`. */
+export function readReply(reply: unknown): [key: string, entries: ReadEntry[]][] {
   if (reply === null || reply === undefined) return [];
-  const entries = Array.isArray(reply)
-    ? (reply[0] as [string, unknown] | undefined)?.[1]
-    : Object.values(reply as Record<string, unknown>)[0];
+  const parts = Array.isArray(reply) ? (reply as [string, unknown][]) : Object.entries(reply as object);
+  return parts.map(([key, entries]) => [key, toEntries(entries)]);
+}
+
+function toEntries(entries: unknown): ReadEntry[] {
   if (!Array.isArray(entries)) return [];
   return (entries as [string, RawFields | Record<string, string> | null][])
     .filter(([, fields]) => fields !== null)
     .map(([id, fields]) => ({ id, fields: toArray(fields!) }));
+}
+
+/** What the retry plane notes of an entry beside its own fields. */
+export interface RetryNotes {
+  /** Id in the stream. */
+  readonly originalId: string;
+  /** Attempts that have failed. */
+  readonly attempt: number;
+  /** Starts that never came to an end. */
+  readonly deliveries: number;
+}
+
+export function readNotes(fields: RawFields, id: string): RetryNotes {
+  return {
+    originalId: valueOf(fields, 'x-original-id') ?? id,
+    attempt: Number(valueOf(fields, 'x-attempt') ?? 0),
+    deliveries: Number(valueOf(fields, 'x-deliveries') ?? 0),
+  };
 }
 
 /** Names and values in turn, as an object: for replies of XINFO. */

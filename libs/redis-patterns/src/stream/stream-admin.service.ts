@@ -1,8 +1,16 @@
-import { RedisCommandError, type EngineContext, type RedisClient } from '../connection/index.js';
-import { decodeHeaders, readFields, toRecord } from './message.js';
-import { streamNameOf, type StreamName } from './stream-definition.js';
-import { groupKeys, streamKey } from './stream-keys.js';
-import { decodeValue } from '../codec/index.js';
+import { RedisCommandError, type EngineContext, type RedisClient, type RedisConnection } from '../connection/index.js';
+import { toMilliseconds, type Duration } from '../core/duration.js';
+import { InvalidOptionsError } from '../core/errors.js';
+import { runScript } from '../scripting/index.js';
+import { GroupDeadLetters, type DeadLetters } from './dead-letters.js';
+import { readFigures, type StreamLag } from './figures.js';
+import { toRecord } from './message.js';
+import { deleteGroupScript, replayScript } from './scripts.generated.js';
+import { StreamBook } from './stream-book.js';
+import type { StreamName } from './stream-definition.js';
+import { GroupInUseError } from './stream.errors.js';
+import type { ResolvedStreamOptions } from './stream.options.js';
+import { trimStream } from './trimming.js';
 
 /** A stream as a whole. */
 export interface StreamInfo {
@@ -10,6 +18,8 @@ export interface StreamInfo {
   readonly firstId: string | undefined;
   readonly lastId: string;
   readonly groups: number;
+  /** Delayed messages that are not due yet. */
+  readonly delayed: number;
 }
 
 export interface StreamGroupInfo {
@@ -20,6 +30,7 @@ export interface StreamGroupInfo {
   readonly lastDeliveredId: string;
   /** Entries that were not delivered yet; `undefined` when Redis cannot tell. */
   readonly lag: number | undefined;
+  readonly paused: boolean;
 }
 
 export interface StreamPendingInfo {
@@ -29,46 +40,36 @@ export interface StreamPendingInfo {
   readonly consumers: readonly { readonly name: string; readonly count: number }[];
 }
 
-/** A message that a group could not process. */
-export interface DeadLetter {
-  /** Id of the dead letter. */
-  readonly id: string;
-  /** Id of the entry in the stream. */
-  readonly originalId: string;
-  readonly messageId: string;
-  readonly type: string | undefined;
-  readonly key: string | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  /** `undefined` also where the payload cannot be decoded. */
-  readonly body: unknown;
-  readonly reason: string;
-  readonly error: string;
-  readonly attempts: number;
-  readonly deliveries: number;
-  readonly at: Date;
-}
-
-/** The dead letters of one group. */
-export interface DeadLetters {
-  /** The newest first. `limit` is 100 by default. */
-  list(options?: { limit?: number }): Promise<DeadLetter[]>;
-}
+/** Ids of one call. */
+const CHUNK = 100;
 
 /**
- * Looks at streams.
+ * Looks at streams, and repairs them.
  *
  * @example
  * ```ts
- * const { pending, lag } = (await admin.groups('orders')).find((group) => group.name === 'billing')!;
+ * const { lag, retries, deadLetters } = (await admin.lag('orders', 'billing'))!;
+ * await admin.deadLetters('orders', 'billing').replay();
  * ```
  */
 export class StreamAdmin {
-  constructor(private readonly context: EngineContext) {}
+  readonly #book: StreamBook;
+
+  constructor(
+    context: EngineContext,
+    private readonly options: ResolvedStreamOptions,
+    connectionOf?: (name: string) => RedisConnection,
+  ) {
+    this.#book = new StreamBook(context, options, connectionOf);
+  }
 
   /** @returns `undefined` when the stream does not exist */
   async info(stream: StreamName): Promise<StreamInfo | undefined> {
-    const key = this.#key(stream);
-    const reply = await this.#read('stream.info', key, (client) => client.xinfo('STREAM', key));
+    const { keys } = this.#book.get(stream);
+    const [reply, delayed] = await Promise.all([
+      this.#read(stream, 'stream.info', (client) => client.xinfo('STREAM', keys.stream)),
+      this.#read(stream, 'stream.delayed', (client) => client.zcard(keys.delayed)),
+    ]);
     if (reply === undefined) return undefined;
     const info = toRecord(reply);
     return {
@@ -76,29 +77,41 @@ export class StreamAdmin {
       firstId: (info['first-entry'] as [string, ...unknown[]] | null)?.[0],
       lastId: String(info['last-generated-id']),
       groups: Number(info.groups),
+      delayed: Number(delayed),
     };
   }
 
   /** @returns none when the stream does not exist */
   async groups(stream: StreamName): Promise<StreamGroupInfo[]> {
-    const key = this.#key(stream);
-    const reply = await this.#read('stream.groups', key, (client) => client.xinfo('GROUPS', key));
-    return ((reply ?? []) as unknown[]).map((item) => {
-      const group = toRecord(item);
-      return {
+    const { keys } = this.#book.get(stream);
+    const reply = await this.#read(stream, 'stream.groups', (client) => client.xinfo('GROUPS', keys.stream));
+    const groups = ((reply ?? []) as unknown[]).map((item) => toRecord(item));
+    return Promise.all(
+      groups.map(async (group) => ({
         name: String(group.name),
         consumers: Number(group.consumers),
         pending: Number(group.pending),
         lastDeliveredId: String(group['last-delivered-id']),
         lag: typeof group.lag === 'number' ? group.lag : undefined,
-      };
-    });
+        paused: await this.#isPaused(stream, String(group.name)),
+      })),
+    );
+  }
+
+  /**
+   * How far a group has come, retries and dead letters included.
+   *
+   * @returns `undefined` when the stream or the group does not exist
+   */
+  async lag(stream: StreamName, group: string): Promise<StreamLag | undefined> {
+    const { context, keys } = this.#book.group(stream, group);
+    return readFigures(context, keys, group);
   }
 
   /** @returns `undefined` when the stream or the group does not exist */
   async pending(stream: StreamName, group: string): Promise<StreamPendingInfo | undefined> {
-    const key = this.#key(stream);
-    const reply = await this.#read('stream.pending', key, (client) => client.xpending(key, group));
+    const { keys } = this.#book.get(stream);
+    const reply = await this.#read(stream, 'stream.pending', (client) => client.xpending(keys.stream, group));
     if (reply === undefined) return undefined;
     const [count, lowestId, highestId, consumers] = reply as [
       number,
@@ -114,27 +127,120 @@ export class StreamAdmin {
     };
   }
 
-  /** The dead letters of a group. */
-  deadLetters(stream: StreamName, group: string): DeadLetters {
-    const { deadLetters } = groupKeys(this.context.keys, streamNameOf(stream), group);
-    return {
-      list: async ({ limit = 100 } = {}) => {
-        const found = await this.#read('stream.dead-letters', deadLetters, (client) =>
-          client.xrevrange(deadLetters, '+', '-', 'COUNT', limit),
-        );
-        return ((found ?? []) as [string, string[]][]).map(([id, fields]) => toDeadLetter(id, fields));
-      },
-    };
+  /**
+   * Has all consumers of a group start nothing new, within about a second; what runs goes on. Messages wait, and hold back the
+   * trimming.
+   *
+   * @param options `for`: time after which it goes on by itself; default `abandonAfter`
+   */
+  async pause(stream: StreamName, group: string, options: { for?: Duration } = {}): Promise<void> {
+    const { keys, context } = this.#book.group(stream, group);
+    const ms = toMilliseconds(options.for ?? this.options.abandonAfter, 'StreamAdmin.pause', 'for');
+    await context.connection.run({
+      name: 'stream.pause',
+      effect: 'idempotent',
+      key: keys.paused,
+      send: (client) => client.set(keys.paused, '1', 'PX', Math.max(1, Math.round(ms))),
+    });
   }
 
-  #key(stream: StreamName): string {
-    return streamKey(this.context.keys, streamNameOf(stream));
+  /** Ends a pause. @returns whether there was one */
+  async resume(stream: StreamName, group: string): Promise<boolean> {
+    const { keys, context } = this.#book.group(stream, group);
+    const ended = await context.connection.run({
+      name: 'stream.resume',
+      effect: 'idempotent',
+      key: keys.paused,
+      send: (client) => client.unlink(keys.paused),
+    });
+    return ended === 1;
+  }
+
+  /**
+   * Gives entries that are still in the stream to one group once more, done or not, as if they had never been tried. No other
+   * group notices.
+   *
+   * @param range from which id or time to which, both included; default: all that there are now. `limit`: most entries
+   * @returns how many
+   */
+  async replay(
+    stream: StreamName,
+    group: string,
+    range: { from?: string | Date; to?: string | Date; limit?: number } = {},
+  ): Promise<number> {
+    const { context, keys } = this.#book.group(stream, group);
+    const last = range.to === undefined ? ((await this.info(stream))?.lastId ?? '0-0') : toId(range.to, 'to');
+    let left = range.limit ?? Infinity;
+    let replayed = 0;
+    for (let from = range.from === undefined ? '-' : toId(range.from, 'from'); left > 0;) {
+      const [start, count] = [from, Math.min(CHUNK, left)];
+      const page = (await this.#read(stream, 'stream.range', (client) =>
+        client.xrange(keys.stream, start, last, 'COUNT', count),
+      )) as [string, unknown][];
+      const ids = page.map(([id]) => id);
+      if (ids.length === 0) break;
+      const args = [0, this.options.abandonAfter, ...ids] as const;
+      replayed += await runScript(context.connection, replayScript, [keys.stream, keys.retries], [...args]);
+      left -= ids.length;
+      from = `(${ids.at(-1)!}`;
+    }
+    return replayed;
+  }
+
+  /** The dead letters of a group. */
+  deadLetters(stream: StreamName, group: string): DeadLetters {
+    return new GroupDeadLetters(this.#book.group(stream, group), this.options.abandonAfter);
+  }
+
+  /**
+   * Removes now what the retention removes from time to time: never what a group has not finished.
+   *
+   * @param limits instead of those of the retention
+   * @returns how many entries; whole nodes go, so up to a hundred more than `maxLen` stay
+   */
+  async trim(stream: StreamName, limits: { maxLen?: number; maxAge?: Duration } = {}): Promise<number> {
+    const { maxLen, maxAge } = limits;
+    if (maxLen !== undefined && !(Number.isInteger(maxLen) && maxLen >= 0)) {
+      throw new InvalidOptionsError('StreamAdmin.trim', [{ path: 'maxLen', message: 'must be a whole number from 0' }]);
+    }
+    const { removed } = await trimStream(this.#book.get(stream), {
+      abandonAfter: this.options.abandonAfter,
+      interval: 0,
+      maxLen,
+      maxAge: maxAge === undefined ? undefined : toMilliseconds(maxAge, 'StreamAdmin.trim', 'maxAge'),
+    });
+    return removed;
+  }
+
+  /**
+   * Deletes a group for good, with its retries and dead letters.
+   *
+   * @returns whether there was one
+   * @throws GroupInUseError while a consumer of it lives
+   */
+  async deleteGroup(stream: StreamName, group: string): Promise<boolean> {
+    const { context, keys, name } = this.#book.group(stream, group);
+    const { retries, due, dueBody, deadLetters, floor, paused } = keys;
+    const reply = await runScript(
+      context.connection,
+      deleteGroupScript,
+      [keys.stream, keys.meta, keys.members, retries, due, dueBody, deadLetters, floor, paused],
+      [group],
+    );
+    if (reply === -1) throw new GroupInUseError(name, group);
+    return reply === 1;
+  }
+
+  async #isPaused(stream: StreamName, group: string): Promise<boolean> {
+    const { paused } = this.#book.group(stream, group).keys;
+    return (await this.#read(stream, 'stream.paused', (client) => client.exists(paused))) === 1;
   }
 
   /** @returns `undefined` when what it asks for does not exist */
-  async #read(name: string, key: string, send: (client: RedisClient) => Promise<unknown>): Promise<unknown> {
+  async #read(stream: StreamName, name: string, send: (client: RedisClient) => Promise<unknown>): Promise<unknown> {
+    const { context, keys } = this.#book.get(stream);
     try {
-      return await this.context.connection.run({ name, effect: 'read', key, send });
+      return await context.connection.run({ name, effect: 'read', key: keys.stream, send });
     } catch (error) {
       const missing = error instanceof RedisCommandError && /NOGROUP|no such key/.test(error.message);
       if (missing) return undefined;
@@ -143,31 +249,9 @@ export class StreamAdmin {
   }
 }
 
-function toDeadLetter(id: string, fields: string[]): DeadLetter {
-  const facts = toRecord(fields) as Record<string, string | undefined>;
-  const message = readFields(fields);
-  const originalId = facts['x-dlq-id'] ?? '';
-  return {
-    id,
-    originalId,
-    messageId: message.messageId ?? originalId,
-    type: message.type,
-    key: message.key,
-    headers: orElse(() => decodeHeaders(message.headers), {}),
-    body: orElse(() => decodeValue(message.data ?? ''), undefined),
-    reason: facts['x-dlq-reason'] ?? '',
-    error: facts['x-dlq-error'] ?? '',
-    attempts: Number(facts['x-dlq-attempt'] ?? 0),
-    deliveries: Number(facts['x-dlq-deliveries'] ?? 0),
-    at: new Date(Number(facts['x-dlq-at'] ?? 0)),
-  };
-}
-
-/** A dead letter may be one because it cannot be decoded. */
-function orElse<T>(decode: () => T, otherwise: T): T {
-  try {
-    return decode();
-  } catch {
-    return otherwise;
-  }
+function toId(position: string | Date, path: string): string {
+  if (position instanceof Date) return String(position.getTime());
+  if (/^\d{1,16}(-\d{1,20})?$/.test(position)) return position;
+  const message = "must be an entry id such as '1764500000000-0', or a Date";
+  throw new InvalidOptionsError('StreamAdmin.replay', [{ path, message }]);
 }

@@ -1,34 +1,60 @@
-import type { RetentionOptions } from './stream.options.js';
+import { InvalidOptionsError } from '../core/errors.js';
+import { isMessageSchema, type MessageSchema } from './message-schema.js';
+import { resolveRetention, type RetentionOptions } from './stream.options.js';
 
 /** Payload types by event type. */
 export type StreamEvents = object;
 
+/** Names of the events of a stream; of one that says nothing of them: any text. */
+export type EventType<Events extends StreamEvents> = [keyof Events] extends [never] ? string : keyof Events & string;
+
+/** Payload of the events of these names. */
+export type EventPayload<Events extends StreamEvents, Type> = Type extends keyof Events ? Events[Type] : unknown;
+
 /** A stream as a value, see {@link defineStream}. */
 export interface StreamDefinition<Events extends StreamEvents = StreamEvents> {
   readonly name: string;
+  /** What the payload of each type must look like, for producers and consumers. */
+  readonly schema?: Readonly<Record<string, MessageSchema>>;
   readonly retention?: RetentionOptions;
-  /** Carries the types only; never set. */
-  readonly events?: Events;
+  /** Carries the types only; never set. A parameter, so that a stream with types does not pass for one without. */
+  readonly events?: (events: Events) => void;
 }
 
-/** Whatever names a stream. */
-export type StreamName = string | StreamDefinition;
+/** Whatever names a stream, with types or without. */
+export type StreamName = string | StreamDefinition<never>;
 
 /**
  * Says once what a stream is called and what it carries; accepted wherever a stream name is.
  *
+ * @throws InvalidOptionsError for a wrong option
  * @example
  * ```ts
  * interface OrderEvents { placed: { orderId: string }; cancelled: { orderId: string; reason: string } }
- * export const orders = defineStream<OrderEvents>({ name: 'orders' });
+ * export const orders = defineStream<OrderEvents>({ name: 'orders', schema: { placed: z.object({ orderId: z.string() }) } });
  *
  * await producer.publish(orders, { orderId: '7' }, { type: 'placed' }); // the payload must fit the type
  * ```
  */
-export function defineStream<Events extends StreamEvents = StreamEvents>(
-  definition: Pick<StreamDefinition<Events>, 'name' | 'retention'>,
-): StreamDefinition<Events> {
-  return Object.freeze({ ...definition });
+export function defineStream<Events extends StreamEvents = StreamEvents>(definition: {
+  name: string;
+  /** By type. A payload that does not fit is not published, and one that was becomes a dead letter. */
+  schema?: { readonly [Type in EventType<Events>]?: MessageSchema };
+  retention?: RetentionOptions;
+  /** Only 1 in this version. */
+  partitions?: 1;
+}): StreamDefinition<Events> {
+  const { name, schema, retention, partitions = 1 } = definition;
+  const wrong = (path: string, message: string): never => {
+    throw new InvalidOptionsError(`defineStream('${name}')`, [{ path, message }]);
+  };
+  if (typeof name !== 'string' || name === '') wrong('name', "must be a name such as 'orders'");
+  if (partitions !== 1) wrong('partitions', 'only 1 exists in this version; leave it out');
+  resolveRetention(retention, name);
+  for (const [type, value] of Object.entries(schema ?? {})) {
+    if (!isMessageSchema(value)) wrong(`schema.${type}`, 'must be a Standard Schema (zod, valibot, …) or a class');
+  }
+  return Object.freeze({ name, ...(schema && { schema: { ...schema } as never }), ...(retention && { retention }) });
 }
 
 export function streamNameOf(stream: StreamName): string {

@@ -1,27 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { encodeValue } from '../codec/index.js';
-import { RedisUnavailableError, type EngineContext } from '../connection/index.js';
-import { InvalidOptionsError } from '../core/errors.js';
-import { toFields } from './message.js';
-import { streamNameOf, type StreamDefinition, type StreamEvents, type StreamName } from './stream-definition.js';
-import { StreamPublishError } from './stream.errors.js';
-import { resolveRetention, type ResolvedStreamOptions } from './stream.options.js';
-import { streamKey } from './stream-keys.js';
-
-/** What goes with a payload. */
-export interface PublishOptions<Type extends string = string> {
-  /** Chooses the handler; see `type` of `@StreamConsumer`. */
-  type?: Type;
-  /** What the message is about, such as an order id; handlers see it as `ctx.key`. */
-  key?: string;
-  /** Texts for handlers and tracing. */
-  headers?: Readonly<Record<string, string>>;
-}
-
-/** One message of {@link StreamProducer.publishMany}. */
-export interface PublishItem<Payload = unknown, Type extends string = string> extends PublishOptions<Type> {
-  payload: Payload;
-}
+import type { EngineContext, RedisConnection } from '../connection/index.js';
+import { runScript } from '../scripting/index.js';
+import { cancelScript } from './scripts.generated.js';
+import { Publisher, type PublishItem, type PublishOptions } from './producer/publisher.js';
+import { StreamBook } from './stream-book.js';
+import type { StreamDefinition, StreamEvents, StreamName } from './stream-definition.js';
+import type { ClassValidation } from './message-schema.js';
+import type { ResolvedStreamOptions } from './stream.options.js';
 
 /** What became of one message of {@link StreamProducer.publishMany}; `error` as `publish` would have thrown it. */
 export type PublishResult =
@@ -32,42 +16,44 @@ type TypedItem<Events extends StreamEvents> = {
   [Type in TypeOf<Events>]: PublishItem<Events[Type], Type> & { type: Type };
 }[TypeOf<Events>];
 
-interface Target {
-  readonly name: string;
-  readonly key: string;
-  readonly maxLen: number;
-}
-
 /** Messages of one `publishMany` that are in flight at the same time. */
 const IN_FLIGHT = 256;
-/** Streams whose key and retention are remembered. */
-const MAX_TARGETS = 1000;
 
 /**
  * Publishes messages. A message whose id was answered stands in the stream (as durably as Redis is configured); each group
  * runs it until a handler succeeds or it becomes a dead letter.
  */
 export class StreamProducer {
-  readonly #targets = new Map<StreamName, Target>();
+  readonly #book: StreamBook;
+  readonly #publisher: Publisher;
 
   constructor(
-    private readonly context: EngineContext,
-    private readonly options: ResolvedStreamOptions,
-  ) {}
+    context: EngineContext,
+    options: ResolvedStreamOptions,
+    connectionOf?: (name: string) => RedisConnection,
+    ofClass?: ClassValidation,
+  ) {
+    this.#book = new StreamBook(context, options, connectionOf);
+    this.#publisher = new Publisher(options, ofClass);
+  }
 
   /**
    * Appends a message to a stream: one command, one round trip. What was surely not sent is sent again until the
-   * connection's `commandTimeout`; what may have arrived never is.
+   * connection's `commandTimeout`; what may have arrived only with a `dedupId`.
    *
-   * @returns the id of the entry
+   * @returns the id of the entry; with a `delay` an id `d-…`, for {@link cancel}; with a `dedupId` that of the first message
    * @throws StreamPublishError `ERR_STREAM_PUBLISH` when it is not known whether the message arrived
+   * @throws StreamPublishError `ERR_STREAM_REPLICAS` when too few replicas confirmed it in time
    * @throws StreamPublishError `ERR_STREAM_PAYLOAD_TOO_LARGE` above `maxPayload`
+   * @throws StreamFullError above `retention.maxBacklog`
+   * @throws MessageInvalidError for a payload that does not fit the schema of `defineStream`
    * @throws RedisUnavailableError when the message did not arrive
    * @throws CodecError for a payload that has no text (a function, a class instance)
    *
    * @example
    * ```ts
-   * await producer.publish('orders', { orderId: '7' }, { type: 'placed', key: '7' });
+   * await producer.publish('orders', { orderId: '7' }, { type: 'placed', key: '7', dedupId: 'order-7-placed' });
+   * await producer.publish('orders', { orderId: '7' }, { type: 'reminder', delay: '24h' });
    * ```
    */
   publish<Events extends StreamEvents, Type extends TypeOf<Events>>(
@@ -75,9 +61,9 @@ export class StreamProducer {
     payload: Events[Type],
     options: PublishOptions<Type> & { type: Type },
   ): Promise<string>;
-  publish(stream: StreamName, payload: unknown, options?: PublishOptions): Promise<string>;
+  publish(stream: string | StreamDefinition, payload: unknown, options?: PublishOptions): Promise<string>;
   async publish(stream: StreamName, payload: unknown, options: PublishOptions = {}): Promise<string> {
-    return this.#append(this.#target(stream), payload, options);
+    return this.#publisher.publish(this.#book.get(stream), payload, options);
   }
 
   /**
@@ -95,80 +81,30 @@ export class StreamProducer {
     stream: StreamDefinition<Events>,
     items: readonly TypedItem<Events>[],
   ): Promise<PublishResult[]>;
-  publishMany(stream: StreamName, items: readonly PublishItem[]): Promise<PublishResult[]>;
+  publishMany(stream: string | StreamDefinition, items: readonly PublishItem[]): Promise<PublishResult[]>;
   async publishMany(stream: StreamName, items: readonly PublishItem[]): Promise<PublishResult[]> {
-    const target = this.#target(stream);
+    const known = this.#book.get(stream);
     const results: PublishResult[] = [];
     for (let from = 0; from < items.length; from += IN_FLIGHT) {
       const part = items.slice(from, from + IN_FLIGHT);
       const attempts = part.map(({ payload, ...options }) =>
-        this.#append(target, payload, options).then(toResult, toFailure),
+        this.#publisher.publish(known, payload, options).then(toResult, toFailure),
       );
       results.push(...(await Promise.all(attempts)));
     }
     return results;
   }
 
-  async #append(target: Target, payload: unknown, { type, key, headers }: PublishOptions): Promise<string> {
-    checkTexts({ type, key }, '');
-    if (headers !== undefined) checkTexts(headers, 'headers.');
-    const messageId = randomUUID();
-    const data = encodeValue(payload);
-    this.#checkSize(data, target.name, messageId);
-    const fields = toFields({ type, data, messageId, key, headers });
-    try {
-      const id = await this.context.connection.run({
-        name: 'stream.publish',
-        effect: 'once',
-        key: target.key,
-        wait: true,
-        send: (client) => client.xadd(target.key, 'MAXLEN', '~', target.maxLen, '*', ...fields),
-      });
-      return id!;
-    } catch (error) {
-      if (!(error instanceof RedisUnavailableError) || error.outcome !== 'unknown') throw error;
-      throw new StreamPublishError(
-        'ERR_STREAM_PUBLISH',
-        `It is not known whether a message reached stream '${target.name}'. Publish it again only if its handlers recognise ` +
-          `a message that comes twice.`,
-        { outcome: 'unknown', messageId, cause: error },
-      );
-    }
-  }
-
-  #checkSize(data: string, stream: string, messageId: string): void {
-    const { maxPayload } = this.options;
-    // A UTF-16 unit has one to three bytes: most payloads need not be measured.
-    if (data.length * 3 <= maxPayload || Buffer.byteLength(data) <= maxPayload) return;
-    throw new StreamPublishError(
-      'ERR_STREAM_PAYLOAD_TOO_LARGE',
-      `The payload for stream '${stream}' has ${Buffer.byteLength(data)} bytes, more than 'stream.maxPayload' (${maxPayload}). ` +
-        `Store it elsewhere and publish where it is.`,
-      { outcome: 'not-sent', messageId },
-    );
-  }
-
-  #target(stream: StreamName): Target {
-    const known = this.#targets.get(stream);
-    if (known !== undefined) return known;
-    const name = streamNameOf(stream);
-    const own = typeof stream === 'string' ? undefined : stream.retention;
-    const configured = Object.hasOwn(this.options.streams, name) ? this.options.streams[name]?.retention : undefined;
-    const { maxLen } = configured ?? resolveRetention(own, name);
-    const target: Target = { name, key: streamKey(this.context.keys, name), maxLen };
-    // Names that are made up at run time must not fill the memory.
-    if (this.#targets.size >= MAX_TARGETS) this.#targets.clear();
-    this.#targets.set(stream, target);
-    return target;
-  }
-}
-
-/** ioredis would turn anything else into some text, or refuse it with an error that holds the arguments. */
-function checkTexts(texts: Readonly<Record<string, unknown>>, prefix: string): void {
-  for (const name in texts) {
-    const value = texts[name];
-    if (value === undefined || typeof value === 'string') continue;
-    throw new InvalidOptionsError('StreamProducer.publish', [{ path: prefix + name, message: 'must be a text' }]);
+  /**
+   * Takes back a delayed message.
+   *
+   * @param id what `publish` gave for it
+   * @returns whether it was taken back; false when it is due, or was taken back before
+   * @throws RedisUnavailableError; its outcome says whether it may have been taken back
+   */
+  async cancel(stream: StreamName, id: string): Promise<boolean> {
+    const { context, keys } = this.#book.get(stream);
+    return (await runScript(context.connection, cancelScript, [keys.delayed, keys.delayedBody], [id])) === 1;
   }
 }
 

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { EngineContext } from '../connection/index.js';
+import type { EngineContext, RedisConnection } from '../connection/index.js';
 import { toMilliseconds, type Duration } from '../core/duration.js';
 import { InvalidOptionsError } from '../core/errors.js';
-import {
-  resolveConsumerOptions,
-  withReaderDefaults,
-  type ResolvedReaderOptions,
-  type StreamConsumerOptions,
-} from './consumer.options.js';
-import { StreamReader } from './reader/reader.js';
-import { Routes, type MessageHandler } from './reader/routes.js';
-import { groupKeys } from './stream-keys.js';
+import { withReaderDefaults, type StreamConsumerOptions } from './consumer.options.js';
+import { resolveConsumerOptions } from './consumer.schema.js';
+import { validatorOf, type ClassValidation } from './message-schema.js';
+import { StreamReader, type ReaderStatus } from './reader/reader.js';
+import type { MessageHandler } from './reader/routes.js';
+import type { ReaderScope } from './reader/scope.js';
+import { addRoute, Registrations, type Registration } from './registrations.js';
+import { StreamBook } from './stream-book.js';
+import type { EventPayload, EventType, StreamEvents } from './stream-definition.js';
 import type { ResolvedStreamOptions } from './stream.options.js';
 
 export type StreamRuntimeState = 'idle' | 'running' | 'draining' | 'stopped';
@@ -26,15 +26,10 @@ export interface StreamConsumption {
   readonly ready: Promise<void>;
 }
 
-/** One reader to be, and who said what about it. */
-interface Registration {
+/** A reader of this process. */
+export interface StreamReaderInfo extends ReaderStatus {
   readonly stream: string;
   readonly group: string;
-  readonly routes: Routes;
-  readonly options: Map<keyof ResolvedReaderOptions, { value: unknown; by: string }>;
-  reader: StreamReader | undefined;
-  readonly ready: Promise<void>;
-  readonly becomeReady: () => void;
 }
 
 /**
@@ -47,16 +42,20 @@ interface Registration {
  * ```
  */
 export class StreamRuntime {
-  readonly #registrations = new Map<string, Registration>();
+  readonly #registrations = new Registrations();
+  readonly #book: StreamBook;
   /** No other process, and no other application in this one, ever has this name. */
   readonly #consumer: string;
   #state: StreamRuntimeState = 'idle';
   #draining: Promise<void> | undefined;
 
   constructor(
-    private readonly context: EngineContext,
+    context: EngineContext,
     private readonly options: ResolvedStreamOptions,
+    connectionOf?: (name: string) => RedisConnection,
+    private readonly ofClass?: ClassValidation,
   ) {
+    this.#book = new StreamBook(context, options, connectionOf);
     const unique = randomBytes(3).toString('hex');
     this.#consumer = `${context.keys.namespace}-${hostname()}-${process.pid}-${unique}`;
   }
@@ -71,6 +70,15 @@ export class StreamRuntime {
     return this.options.autoStart;
   }
 
+  /** The readers of this process and what each is doing, for health checks. */
+  get readers(): readonly StreamReaderInfo[] {
+    return [...this.#registrations.values()].map(({ known, group, reader }) => ({
+      stream: known.name,
+      group,
+      ...(reader?.status ?? { state: 'idle', trouble: undefined, running: 0, held: 0 }),
+    }));
+  }
+
   /**
    * Registers a handler; its reader starts by {@link start}. A handler that resolves acknowledges its message; one that
    * rejects has it run again after a back-off, until it becomes a dead letter.
@@ -79,18 +87,37 @@ export class StreamRuntime {
    * @throws InvalidOptionsError for a wrong option; for a type that another handler of the group takes already; for a
    * reader option that another one has given with another value
    */
+  consume<Events extends StreamEvents, Type extends EventType<Events>>(
+    options: StreamConsumerOptions<Events, Type> & { batch: object },
+    handler: MessageHandler<EventPayload<Events, Type>[]>,
+    where?: string,
+  ): StreamConsumption;
+  consume<Events extends StreamEvents, Type extends EventType<Events>>(
+    options: StreamConsumerOptions<Events, Type> & { batch?: never },
+    handler: MessageHandler<EventPayload<Events, Type>>,
+    where?: string,
+  ): StreamConsumption;
+  consume(options: StreamConsumerOptions, handler: MessageHandler, where?: string): StreamConsumption;
   consume(
-    options: StreamConsumerOptions,
-    handler: MessageHandler,
-    where = 'StreamRuntime.consume()',
+    options: unknown,
+    handler: MessageHandler<never>,
+    where: string = 'StreamRuntime.consume()',
   ): StreamConsumption {
-    const { stream, group, types, retry, reader } = resolveConsumerOptions(options, where);
-    const registration = this.#registration(stream, group);
-    const rival = registration.routes.conflict(types);
-    if (rival !== undefined) throw typeConflict(registration, types, where, rival.name);
-    mergeOptions(registration, reader, where);
-    registration.routes.add(types, { name: where, handler, retry });
-    return { stream, group, ready: registration.ready, start: () => this.#start(registration) };
+    const resolved = resolveConsumerOptions(options, where);
+    const { stream, group, schema } = resolved;
+    const known = this.#book.group(stream, group);
+    const validators = Object.entries(known.schema).map(
+      ([type, one]) => [type, validatorOf(one, this.ofClass, where)] as const,
+    );
+    const registration = this.#registrations.get(known, group);
+    addRoute(registration, resolved, {
+      name: where,
+      handler: handler as MessageHandler,
+      options: resolved.handler,
+      validator: schema && validatorOf(schema, this.ofClass, where),
+      validators: new Map(validators),
+    });
+    return { stream: known.name, group, ready: registration.ready, start: () => this.#start(registration) };
   }
 
   /**
@@ -99,15 +126,19 @@ export class StreamRuntime {
    * @throws InvalidOptionsError naming `pool.maxBlocking`
    */
   check(): void {
-    if (this.#registrations.size === 0) return;
-    const { name, maxBlocking } = this.context.connection;
-    const readers = [...this.#registrations.values()].map(({ stream, group }) => `${stream}/${group}`);
-    if (readers.length <= maxBlocking) return;
-    const path = name === 'default' ? 'connection.pool.maxBlocking' : `connections.${name}.pool.maxBlocking`;
-    const message =
-      `is ${maxBlocking}, but ${readers.length} stream readers hold one blocking socket each ` +
-      `(${readers.join(', ')}); raise it to ${readers.length} or more`;
-    throw new InvalidOptionsError('StreamRuntime', [{ path, message }]);
+    const byConnection = new Map<RedisConnection, string[]>();
+    for (const { known, group } of this.#registrations.values()) {
+      const { connection } = known.context;
+      byConnection.set(connection, [...(byConnection.get(connection) ?? []), `${known.name}/${group}`]);
+    }
+    for (const [{ name, maxBlocking }, readers] of byConnection) {
+      if (readers.length <= maxBlocking) continue;
+      const path = name === 'default' ? 'connection.pool.maxBlocking' : `connections.${name}.pool.maxBlocking`;
+      const message =
+        `is ${maxBlocking}, but ${readers.length} stream readers hold one blocking socket each ` +
+        `(${readers.join(', ')}); raise it to ${readers.length} or more`;
+      throw new InvalidOptionsError('StreamRuntime', [{ path, message }]);
+    }
   }
 
   /**
@@ -121,8 +152,8 @@ export class StreamRuntime {
   }
 
   /**
-   * Stops reading, waits for running handlers (their leases are renewed), then aborts them; hands over what has not
-   * begun. Final and idempotent: all callers share the first call.
+   * Stops reading, hands over what has not begun, and waits for running handlers (their leases are renewed); then aborts
+   * them. Final and idempotent: all callers share the first call.
    *
    * @param timeout longest wait for handlers; default `stream.drainTimeout`
    */
@@ -148,66 +179,28 @@ export class StreamRuntime {
   #start(registration: Registration): void {
     if (this.#draining !== undefined || registration.reader !== undefined) return;
     this.#state = 'running';
-    const { stream, group } = registration;
-    const given = Object.fromEntries([...registration.options].map(([name, { value }]) => [name, value]));
-    const scope = {
-      context: this.context,
-      stream,
-      group,
-      consumer: this.#consumer,
-      label: `${stream}/${group}`,
-      keys: groupKeys(this.context.keys, stream, group),
-      options: withReaderDefaults(given),
-      abandonAfter: this.options.abandonAfter,
-    };
-    const reader = new StreamReader(scope, registration.routes);
+    const reader = new StreamReader(this.#scope(registration), registration.routes);
     registration.reader = reader;
     void reader.ready.then(registration.becomeReady);
     reader.start();
   }
 
-  #registration(stream: string, group: string): Registration {
-    const id = JSON.stringify([stream, group]);
-    const known = this.#registrations.get(id);
-    if (known !== undefined) return known;
-    // A name that makes no key fails here, at boot, not in the reader.
-    groupKeys(this.context.keys, stream, group);
-    let becomeReady = (): void => undefined;
-    const ready = new Promise<void>((resolve) => (becomeReady = resolve));
-    const made = { stream, group, routes: new Routes(), options: new Map(), reader: undefined, ready, becomeReady };
-    this.#registrations.set(id, made);
-    return made;
+  #scope({ known, group, options: said, routes }: Registration): ReaderScope {
+    const given = Object.fromEntries([...said].map(([name, { value }]) => [name, value]));
+    const options = withReaderDefaults(given, routes.largestBatch);
+    const { keys, context, name } = known;
+    return {
+      context,
+      known,
+      stream: name,
+      group,
+      consumer: options.consumerName ?? this.#consumer,
+      label: `${name}/${group}`,
+      keys,
+      planes: { main: { key: keys.stream, isRetry: 0 }, retries: { key: keys.retries, isRetry: 1 } },
+      options,
+      abandonAfter: this.options.abandonAfter,
+      maxPayload: this.options.maxPayload,
+    };
   }
-}
-
-/** What one consumer says of the reader holds for all; two that say different things cannot both be right. */
-function mergeOptions(registration: Registration, given: Partial<ResolvedReaderOptions>, where: string): void {
-  const { stream, group, options, reader } = registration;
-  for (const [name, value] of Object.entries(given) as [keyof ResolvedReaderOptions, unknown][]) {
-    const known = options.get(name);
-    if (known !== undefined && JSON.stringify(known.value) !== JSON.stringify(value)) {
-      const message = `differs from that of ${known.by}: both read ${stream}/${group} with one reader; say it once`;
-      throw new InvalidOptionsError(where, [{ path: name, message }]);
-    }
-    if (known === undefined && reader !== undefined) {
-      throw new InvalidOptionsError(where, [
-        { path: name, message: `comes too late: ${stream}/${group} is being read` },
-      ]);
-    }
-  }
-  for (const [name, value] of Object.entries(given) as [keyof ResolvedReaderOptions, unknown][]) {
-    if (!options.has(name)) options.set(name, { value, by: where });
-  }
-}
-
-function typeConflict(
-  { stream, group }: Registration,
-  types: readonly string[] | undefined,
-  where: string,
-  rival: string,
-): InvalidOptionsError {
-  const what =
-    types === undefined ? 'all types that nobody else takes' : `type ${types.map((type) => `'${type}'`).join(', ')}`;
-  const message = `${rival} already takes ${what} of ${stream}/${group}; a message has one handler in a group: give each its own 'type', or its own 'group'`;
-  return new InvalidOptionsError(where, [{ path: 'type', message }]);
 }

@@ -4,8 +4,9 @@ import { RedisPatternsError } from '../core/errors.js';
 
 /**
  * A message that was not published for sure. `outcome` is `'unknown'` (code `ERR_STREAM_PUBLISH`): it may stand in the
- * stream, publishing it again may make it two, so handlers should recognise `messageId`; or `'not-sent'`
- * (`ERR_STREAM_PAYLOAD_TOO_LARGE`).
+ * stream, publishing it again may make it two, so handlers should recognise `messageId`, or it should have a `dedupId`; or
+ * `'not-sent'` (`ERR_STREAM_PAYLOAD_TOO_LARGE`). With `replicaAck`, a message that too few replicas have confirmed
+ * (`ERR_STREAM_REPLICAS`) stands in the stream, but a failover may lose it.
  *
  * @example
  * ```ts
@@ -20,13 +21,44 @@ export class StreamPublishError extends RedisPatternsError {
   readonly messageId: string;
 
   constructor(
-    code: 'ERR_STREAM_PUBLISH' | 'ERR_STREAM_PAYLOAD_TOO_LARGE',
+    code: 'ERR_STREAM_PUBLISH' | 'ERR_STREAM_PAYLOAD_TOO_LARGE' | 'ERR_STREAM_REPLICAS',
     message: string,
     details: { outcome: FailureOutcome; messageId: string; cause?: unknown },
   ) {
     super(code, message, { cause: details.cause });
     this.outcome = details.outcome;
     this.messageId = details.messageId;
+  }
+}
+
+/**
+ * Consumers do not keep up: the stream is longer than `retention.maxBacklog` although everything finished was trimmed. The
+ * message was not published. Code `ERR_STREAM_FULL`.
+ */
+export class StreamFullError extends RedisPatternsError {
+  constructor(
+    /** Name of the stream. */
+    readonly stream: string,
+    /** Entries in it, at the last look. */
+    readonly length: number,
+    maxBacklog: number,
+  ) {
+    super(
+      'ERR_STREAM_FULL',
+      `Stream '${stream}' holds ${length} entries that its groups have not finished, more than 'retention.maxBacklog' ` +
+        `(${maxBacklog}). Look at its groups (StreamAdmin.groups) and delete those that nobody serves, add consumers, or ` +
+        `publish less.`,
+    );
+  }
+}
+
+/** A group cannot be deleted while a consumer of it lives. Code `ERR_STREAM_GROUP_IN_USE`. */
+export class GroupInUseError extends RedisPatternsError {
+  constructor(stream: string, group: string) {
+    super(
+      'ERR_STREAM_GROUP_IN_USE',
+      `Group '${group}' of stream '${stream}' has consumers that live, or have been silent for less than 'reapAfter'. Stop them first.`,
+    );
   }
 }
 
@@ -59,10 +91,21 @@ export class StreamDrainedError extends RedisPatternsError {
   }
 }
 
+/** A handler ran longer than its `timeout`: the reason of `ctx.signal`, and of the failed attempt. Code `ERR_STREAM_TIMEOUT`. */
+export class HandlerTimeoutError extends RedisPatternsError {
+  constructor(handler: string, timeout: number) {
+    super(
+      'ERR_STREAM_TIMEOUT',
+      `${handler} ran longer than its 'timeout' of ${timeout} ms. Have it follow ctx.signal, or raise the limit.`,
+    );
+  }
+}
+
 /** A message was settled in two ways, for example `ctx.ack()` and `ctx.retry()`. Code `ERR_STREAM_SETTLED`. */
 export class MessageSettledError extends RedisPatternsError {
   constructor(wish: string, settled: string) {
-    super('ERR_STREAM_SETTLED', `ctx.${wish}() came too late: the message is already settled by ctx.${settled}().`);
+    const by = settled === 'timeout' ? `its handler's 'timeout'` : `ctx.${settled}()`;
+    super('ERR_STREAM_SETTLED', `ctx.${wish}() came too late: the message is already settled by ${by}.`);
   }
 }
 

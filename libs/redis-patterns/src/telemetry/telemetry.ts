@@ -16,6 +16,20 @@ export interface TelemetryEvents {
   };
   /** Calls are kept from a server that does not answer (`open`), or are let through again. */
   breaker: { connection: string; node: string; state: 'open' | 'closed' };
+  /**
+   * How far a consumer group has come, from each of its readers every 5 s: entries not delivered (`undefined`: Redis cannot
+   * tell), delivered and not done, waiting for another attempt, dead; and the age of the oldest entry that is not done.
+   */
+  lag: {
+    stream: string;
+    group: string;
+    lag: number | undefined;
+    pending: number;
+    retries: number;
+    deadLetters: number;
+    oldestMs: number;
+    members: number;
+  };
   /** Something that works, but that somebody should look at. */
   warning: { pattern: string; code: string; message: string };
   /** Something that went wrong where no caller could be told. */
@@ -30,6 +44,7 @@ const CHANNELS: Readonly<Record<keyof TelemetryEvents, Channel>> = {
   connection: channel('redis-patterns:connection'),
   command: channel('redis-patterns:command'),
   breaker: channel('redis-patterns:breaker'),
+  lag: channel('redis-patterns:lag'),
   warning: channel('redis-patterns:warning'),
   error: channel('redis-patterns:error'),
 };
@@ -46,6 +61,11 @@ export function telemetryChannel(name: keyof TelemetryEvents): string {
  */
 export class Telemetry {
   constructor(readonly app: string) {}
+
+  /** Whether anybody listens: for what takes work to find out. */
+  isHeard(name: keyof TelemetryEvents): boolean {
+    return CHANNELS[name].hasSubscribers;
+  }
 
   emit<Name extends keyof TelemetryEvents>(name: Name, payload: TelemetryEvents[Name]): void {
     const target = CHANNELS[name];

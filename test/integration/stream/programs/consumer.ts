@@ -9,10 +9,12 @@ export interface ConsumerSetup {
   readonly options: { concurrency: number; prefetch: number; lease: number; maxDeliveries?: number };
   /** Milliseconds that a handler takes; `'forever'`: it never ends. */
   readonly takes: number | 'forever';
+  /** Whether a handler fails, in the end. */
+  readonly fails?: boolean;
 }
 
 // A process that consumes `work`/`g` and says what it does. A payload `'killer'` ends it as a crash would.
-const { connection, namespace, name, options, takes } = programData<ConsumerSetup>();
+const { connection, namespace, name, options, takes, fails } = programData<ConsumerSetup>();
 const streams = await openStreams(connection, namespace);
 const { ready } = streams.runtime.consume({ stream: 'work', group: 'g', block: 200, ...options }, async (body, ctx) => {
   await tellParent({ type: 'begin', name, body, attempt: ctx.attempt, deliveries: ctx.deliveryCount });
@@ -20,6 +22,7 @@ const { ready } = streams.runtime.consume({ stream: 'work', group: 'g', block: 2
   if (takes === 'forever') await new Promise(() => undefined);
   else await new Promise((resolve) => setTimeout(resolve, takes));
   await tellParent({ type: 'end', name, body, aborted: ctx.signal.aborted });
+  if (fails) throw new Error('it fails');
 });
 onParent('drain', () => void streams.close().then(() => tellParent({ type: 'drained' })));
 streams.runtime.start();

@@ -1,6 +1,5 @@
---- Acknowledges entries that had failed before, and forgets their counts.
---- KEYS[1] stream: string
---- KEYS[2] tries: string    failed attempts by entry id
+--- Acknowledges retries and deletes them: nobody else reads them.
+--- KEYS[1] retries: string
 --- ARGV[1] group: string
 --- ARGV[2...] ids: string
 --- RETURNS number  how many were pending
@@ -8,6 +7,6 @@
 local acknowledged = 0
 for i = 2, #ARGV do
   acknowledged = acknowledged + redis.call('XACK', KEYS[1], ARGV[1], ARGV[i])
-  redis.call('HDEL', KEYS[2], ARGV[i])
+  redis.call('XDEL', KEYS[1], ARGV[i])
 end
 return acknowledged

@@ -1,5 +1,5 @@
 --- Renews the leases of entries that the consumer still holds.
---- KEYS[1] stream: string
+--- KEYS[1] source: string  the stream or the retries of the group
 --- ARGV[1] group: string
 --- ARGV[2] consumer: string
 --- ARGV[3...] ids: string

@@ -3,6 +3,7 @@ import { StreamAdmin } from '../stream-admin.service.js';
 import { resolveStreamOptions, type ResolvedStreamOptions } from '../stream.options.js';
 import { StreamProducer } from '../stream-producer.service.js';
 import { StreamRuntime } from '../stream-runtime.service.js';
+import { validateByClass } from './class-validation.js';
 import { StreamExplorer } from './stream-explorer.js';
 
 /** What streams add to the module. */
@@ -10,10 +11,20 @@ export const streamPart: PatternPart<ResolvedStreamOptions> = {
   option: 'stream',
   keeps: 'durable',
   resolve: resolveStreamOptions,
+  nodesOf: ({ streams }) => Object.values(streams).flatMap(({ connection }) => connection ?? []),
   services: [
-    { token: StreamProducer, create: (context, options) => new StreamProducer(context, options) },
-    { token: StreamAdmin, create: (context) => new StreamAdmin(context) },
-    { token: StreamRuntime, create: (context, options) => new StreamRuntime(context, options) },
+    {
+      token: StreamProducer,
+      create: (context, options, connectionOf) => new StreamProducer(context, options, connectionOf, validateByClass),
+    },
+    {
+      token: StreamAdmin,
+      create: (context, options, connectionOf) => new StreamAdmin(context, options, connectionOf),
+    },
+    {
+      token: StreamRuntime,
+      create: (context, options, connectionOf) => new StreamRuntime(context, options, connectionOf, validateByClass),
+    },
   ],
   decorators: ['@StreamConsumer'],
   providers: [StreamExplorer],

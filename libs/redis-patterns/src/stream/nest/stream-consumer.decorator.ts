@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { InvalidOptionsError } from '../../core/errors.js';
 import type { StreamConsumerOptions } from '../consumer.options.js';
+import type { EventType, StreamEvents } from '../stream-definition.js';
 
 /** On the method itself, as Nest does it: an override that is not decorated is no handler. */
 const CONSUMERS = 'nestjs-redis-patterns:stream-consumers';
@@ -11,7 +12,7 @@ const CONSUMERS = 'nestjs-redis-patterns:stream-consumers';
  *
  * The method is called through Nest, so that guards, pipes, interceptors, filters and parameter decorators apply (the
  * type of their `ExecutionContext` is `'stream'`); without parameter decorators it gets `(body, context)`. Methods of equal
- * stream and group share one reader and are chosen by `type`.
+ * stream and group share one reader and are chosen by `type`. With `batch` the payload is a list, and `ctx.messages` too.
  *
  * @param options checked when the application starts; an `InvalidOptionsError` names `Class.method`
  * @example
@@ -22,7 +23,10 @@ const CONSUMERS = 'nestjs-redis-patterns:stream-consumers';
  * }
  * ```
  */
-export function StreamConsumer(options: StreamConsumerOptions) {
+export function StreamConsumer<
+  Events extends StreamEvents = StreamEvents,
+  Type extends EventType<Events> = EventType<Events>,
+>(options: StreamConsumerOptions<Events, Type>) {
   return (target: object, key: string | symbol, descriptor: PropertyDescriptor): void => {
     const method: unknown = descriptor?.value;
     if (typeof method !== 'function' || typeof target === 'function' || typeof key === 'symbol') {
@@ -30,7 +34,7 @@ export function StreamConsumer(options: StreamConsumerOptions) {
         { path: '', message: 'is for instance methods with a text as their name; Nest calls no others' },
       ]);
     }
-    Reflect.defineMetadata(CONSUMERS, [options, ...consumersOf(method)], method);
+    Reflect.defineMetadata(CONSUMERS, [options as unknown, ...consumersOf(method)], method);
   };
 }
 

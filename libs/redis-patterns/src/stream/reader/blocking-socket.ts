@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { addressOf, type BlockingLease } from '../../connection/index.js';
 import { onAbort } from '../../core/abort.js';
 import { slotOf } from '../../keys/index.js';
-import { readReply, type RawFields } from '../message.js';
+import { readReply, type ReadEntry } from '../message.js';
 import type { ReaderScope } from './scope.js';
 
 /** Longest wait for a new connection before the whole client is replaced. */
@@ -52,18 +52,19 @@ export class BlockingSocket {
   }
 
   /**
-   * One XREADGROUP.
+   * One XREADGROUP of both streams.
    *
+   * @param count most entries of each
+   * @returns entries by key
    * @throws DeadSocketError when it overruns its time by more than it may
    */
-  async read(count: number): Promise<{ id: string; fields: RawFields }[]> {
+  async read(count: number): Promise<[key: string, entries: ReadEntry[]][]> {
     const { keys, group, consumer, options } = this.scope;
     const { block } = options;
     await this.#learnClientId();
     const { client } = this.lease;
-    const sent = client.xreadgroup(
-      ...(['GROUP', group, consumer, 'COUNT', count, 'BLOCK', block, 'STREAMS', keys.stream, '>'] as const),
-    );
+    const streams = [keys.stream, keys.retries, '>', '>'] as const;
+    const sent = client.xreadgroup('GROUP', group, consumer, 'COUNT', count, 'BLOCK', block, 'STREAMS', ...streams);
     this.#reading = sent;
     try {
       return readReply(await within(sent, block + Math.max(1000, block / 2)));

@@ -19,12 +19,15 @@ export class Group {
   }
 
   async ensure(): Promise<void> {
-    const { context, keys, group, options, label } = this.scope;
+    const { context, keys, group, options, label, planes, consumer, abandonAfter } = this.scope;
+    const main = this.held.ids(planes.main);
+    const lowest = main.reduce((low, id) => (low === '' || compareIds(id, low) < 0 ? id : low), '');
+    const ids = [...main, ...this.held.ids(planes.retries)];
     const position = await runScript(
       context.connection,
       ensureGroupScript,
-      [keys.stream, keys.floor],
-      [group, options.startFrom, this.held.lowest() ?? '', this.#seen],
+      [keys.stream, keys.retries, keys.floor],
+      [group, options.startFrom, consumer, this.#seen, abandonAfter, lowest, main.length, ...ids],
       { wait: true },
     );
     if (position !== '' && this.#existed) {

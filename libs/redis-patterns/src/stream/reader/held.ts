@@ -1,142 +1,123 @@
 import { onAbort } from '../../core/abort.js';
-import type { Timer } from '../../core/timer.js';
 import type { ResolvedReaderOptions } from '../consumer.options.js';
-import type { RawFields } from '../message.js';
-
-/**
- * - `buffered`: waits for a place; `running`: in a handler; `parked`: waits for its next attempt;
- * - `settling`: becomes a dead letter; `acked`: done, the acknowledgement is not confirmed yet.
- */
-export type EntryState = 'buffered' | 'running' | 'parked' | 'settling' | 'acked';
+import type { EntryState, HeldEntry } from './held-entry.js';
+import type { Plane } from './scope.js';
 
 /** Most entries of one read. */
-const MAX_COUNT = 100;
+const MAX_COUNT = 200;
+/** Acknowledgements on their way that take no room: reading need not wait for their answers. More do, while Redis is away. */
+const FREE_ACKS = 256;
 
-/** An entry that is pending for this consumer and that this process knows of. */
-export class HeldEntry {
-  state: EntryState = 'buffered';
-  /** Trimmed from the stream while it was ours: nobody else can run it any more. */
-  gone = false;
-  /** The lease went to somebody else. */
-  lost = false;
-  parking: Timer | undefined;
-  /** How often no handler was found for it. */
-  misses = 0;
-  readonly bytes: number;
-  #controller: AbortController | undefined;
-  #reason: Error | undefined;
-
-  constructor(
-    readonly id: string,
-    readonly fields: RawFields,
-    /** How often it was started, as Redis counts. */
-    public deliveries: number,
-    /** Attempts that have failed. */
-    public failures: number,
-    /** Whether its next start must be counted: it was delivered to somebody before. */
-    public redelivered: boolean,
-  ) {
-    this.bytes = fields.reduce((sum, text) => sum + text.length, 0);
-  }
-
-  /** Made when it is asked for: most handlers never do. */
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#reason !== undefined) this.#controller.abort(this.#reason);
-    return this.#controller.signal;
-  }
-
-  get aborted(): boolean {
-    return this.#reason !== undefined;
-  }
-
-  abort(reason: Error): void {
-    if (this.#reason !== undefined) return;
-    this.#reason = reason;
-    this.#controller?.abort(reason);
-  }
-
-  /** For the next attempt, which has a signal of its own. */
-  renewSignal(): void {
-    this.#controller = undefined;
-    this.#reason = undefined;
-  }
+interface Waiter {
+  readonly least: number;
+  readonly wake: () => void;
 }
 
 /** All entries that a reader holds, and the room for more. */
 export class Held {
-  readonly #entries = new Map<string, HeldEntry>();
-  readonly #waiters = new Set<() => void>();
+  /** By plane: ids of the stream and of its retries may be equal. */
+  readonly #planes: readonly [Map<string, HeldEntry>, Map<string, HeldEntry>] = [new Map(), new Map()];
+  readonly #waiters = new Set<Waiter>();
+  readonly #capacity: number;
   #bytes = 0;
-  #parked = 0;
+  #acked = 0;
   #averageBytes = 256;
+  #paused = false;
 
-  constructor(private readonly options: ResolvedReaderOptions) {}
+  /**
+   * @param largestBatch messages that one place of `concurrency` may take
+   * @param onResume called when the group is no longer paused
+   */
+  constructor(
+    private readonly options: ResolvedReaderOptions,
+    largestBatch = 1,
+    private readonly onResume: () => void = () => undefined,
+  ) {
+    this.#capacity = options.concurrency * largestBatch + options.prefetch;
+  }
 
-  /** How many entries may be asked for now. Bounded by places, by bytes and by what waits for its next attempt. */
+  /** How many entries may be asked for now. Bounded by places and by bytes. */
   get room(): number {
-    const { maxBufferedBytes, maxParked } = this.options;
+    const { maxBufferedBytes } = this.options;
     const places = this.#places;
-    if (places < 1 || this.#bytes >= maxBufferedBytes || this.#parked >= maxParked) return 0;
+    if (this.#paused || places < 1 || this.#bytes >= maxBufferedBytes) return 0;
     const affordable = Math.ceil((maxBufferedBytes - this.#bytes) / this.#averageBytes);
     return Math.min(places, affordable, MAX_COUNT);
   }
 
+  /** Whether the group is paused: then there is no room, and nothing starts. */
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  set paused(paused: boolean) {
+    if (paused === this.#paused) return;
+    this.#paused = paused;
+    if (paused) return;
+    this.onResume();
+    this.#wake();
+  }
+
+  get size(): number {
+    return this.#planes[0].size + this.#planes[1].size;
+  }
+
   get #places(): number {
-    const { concurrency, prefetch } = this.options;
-    return concurrency + prefetch - (this.#entries.size - this.#parked);
+    return this.#capacity - this.size + Math.min(this.#acked, FREE_ACKS);
   }
 
-  get(id: string): HeldEntry | undefined {
-    return this.#entries.get(id);
+  get(plane: Plane, id: string): HeldEntry | undefined {
+    return this.#planes[plane.isRetry].get(id);
   }
 
-  has(id: string): boolean {
-    return this.#entries.has(id);
+  *values(): Iterable<HeldEntry> {
+    yield* this.#planes[0].values();
+    yield* this.#planes[1].values();
   }
 
-  values(): Iterable<HeldEntry> {
-    return this.#entries.values();
+  of(plane: Plane, filter: (entry: HeldEntry) => boolean): HeldEntry[] {
+    return [...this.#planes[plane.isRetry].values()].filter(filter);
   }
 
-  ids(...states: EntryState[]): string[] {
-    return [...this.#entries.values()].filter(({ state }) => states.includes(state)).map(({ id }) => id);
-  }
-
-  /** The lowest id, as the stream orders them. */
-  lowest(): string | undefined {
-    let lowest: string | undefined;
-    for (const id of this.#entries.keys()) if (lowest === undefined || compareIds(id, lowest) < 0) lowest = id;
-    return lowest;
+  ids(plane: Plane): string[] {
+    return [...this.#planes[plane.isRetry].keys()];
   }
 
   /** @returns false when it is held already */
   add(entry: HeldEntry): boolean {
-    if (this.#entries.has(entry.id)) return false;
-    this.#entries.set(entry.id, entry);
+    const entries = this.#planes[entry.plane.isRetry];
+    if (entries.has(entry.id)) return false;
+    entries.set(entry.id, entry);
     this.#bytes += entry.bytes;
     this.#averageBytes = Math.max(1, 0.9 * this.#averageBytes + 0.1 * entry.bytes);
     return true;
   }
 
+  /** It is done, and held until Redis has confirmed that. */
+  acked(entry: HeldEntry): void {
+    if (entry.state === 'acked' || !this.has(entry)) return;
+    entry.state = 'acked';
+    this.#acked++;
+    this.#wake();
+  }
+
   remove(entry: HeldEntry): void {
-    if (this.#entries.get(entry.id) !== entry) return;
-    this.setState(entry, 'acked');
-    this.#entries.delete(entry.id);
+    const entries = this.#planes[entry.plane.isRetry];
+    if (entries.get(entry.id) !== entry) return;
+    entries.delete(entry.id);
+    if (entry.state === 'acked') this.#acked--;
     this.#bytes -= entry.bytes;
     this.#wake();
   }
 
-  setState(entry: HeldEntry, state: EntryState): void {
-    if (entry.state === 'parked') {
-      entry.parking?.clear();
-      entry.parking = undefined;
-      this.#parked--;
-    }
-    entry.state = state;
-    if (state !== 'parked') return;
-    this.#parked++;
-    this.#wake();
+  has(entry: HeldEntry): boolean {
+    return this.#planes[entry.plane.isRetry].get(entry.id) === entry;
+  }
+
+  count(state: EntryState): number {
+    let count = 0;
+    for (const entry of this.values()) if (entry.state === state) count++;
+    return count;
   }
 
   /**
@@ -148,23 +129,23 @@ export class Held {
     while (this.room === 0 || this.#places < least) {
       await new Promise<void>((resolve, reject) => {
         const stop = onAbort(signal, (reason) => {
-          this.#waiters.delete(wake);
+          this.#waiters.delete(waiter);
           reject(reason as Error);
         });
         const wake = (): void => {
+          this.#waiters.delete(waiter);
           stop();
           resolve();
         };
-        this.#waiters.add(wake);
+        const waiter: Waiter = { least, wake };
+        this.#waiters.add(waiter);
       });
     }
   }
 
   #wake(): void {
-    if (this.#waiters.size === 0) return;
-    const waiters = [...this.#waiters];
-    this.#waiters.clear();
-    for (const wake of waiters) wake();
+    if (this.#waiters.size === 0 || this.room === 0) return;
+    for (const { least, wake } of this.#waiters) if (this.#places >= least) wake();
   }
 }
 

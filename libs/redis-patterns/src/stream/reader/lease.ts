@@ -2,8 +2,9 @@ import { startTimer, type Timer } from '../../core/timer.js';
 import { runScript } from '../../scripting/index.js';
 import { renewScript, tickScript } from '../scripts.generated.js';
 import { LeaseLostError } from '../stream.errors.js';
-import type { Held, HeldEntry } from './held.js';
-import { warn, type ReaderScope } from './scope.js';
+import type { Held } from './held.js';
+import type { HeldEntry } from './held-entry.js';
+import { warn, type Plane, type ReaderScope } from './scope.js';
 
 const CHUNK = 100;
 const MEMBERS_TTL = 3_600_000;
@@ -36,8 +37,8 @@ export class LeaseKeeper {
    * @throws LeaseLostError when it belongs to somebody else; RedisUnavailableError when that is not known
    */
   async extend(entry: HeldEntry): Promise<void> {
-    if (!entry.lost) await this.#renew([entry.id]);
-    if (entry.lost) throw new LeaseLostError(entry.id, this.scope.label);
+    if (!entry.lost) await this.#renew(entry.plane, [entry.id]);
+    if (entry.lost) throw new LeaseLostError(entry.originalId, this.scope.label);
   }
 
   #schedule(ms: number): void {
@@ -57,15 +58,20 @@ export class LeaseKeeper {
   }
 
   async #renewAll(): Promise<void> {
-    const ids = [...this.held.values()].filter(({ lost, gone }) => !lost && !gone).map(({ id }) => id);
-    for (let from = 0; from < ids.length; from += CHUNK) await this.#renew(ids.slice(from, from + CHUNK));
+    const now = performance.now();
+    for (const plane of Object.values(this.scope.planes)) {
+      const entries = this.held.of(plane, ({ lost, gone }) => !lost && !gone);
+      for (const entry of entries) if (now > entry.slowAt) this.#warnOfSlowness(entry, now);
+      const ids = entries.map(({ id }) => id);
+      for (let from = 0; from < ids.length; from += CHUNK) await this.#renew(plane, ids.slice(from, from + CHUNK));
+    }
   }
 
-  async #renew(ids: string[]): Promise<void> {
-    const { context, keys, group, consumer } = this.scope;
-    const [lost, gone] = await runScript(context.connection, renewScript, [keys.stream], [group, consumer, ...ids]);
-    for (const id of lost) this.#onLost(id);
-    for (const id of gone) this.#onGone(id);
+  async #renew(plane: Plane, ids: string[]): Promise<void> {
+    const { context, group, consumer } = this.scope;
+    const [lost, gone] = await runScript(context.connection, renewScript, [plane.key], [group, consumer, ...ids]);
+    for (const id of lost) this.#onLost(plane, id);
+    for (const id of gone) this.#onGone(plane, id);
   }
 
   async #giveSignOfLife(): Promise<void> {
@@ -73,30 +79,38 @@ export class LeaseKeeper {
     await runScript(
       context.connection,
       tickScript,
-      [keys.stream, keys.members, keys.floor],
-      [group, consumer, 2 * options.lease, MEMBERS_TTL, abandonAfter],
+      [keys.stream, keys.members, keys.floor, keys.retries, keys.due, keys.dueBody, keys.delayed, keys.delayedBody],
+      [group, consumer, options.reapAfter, Math.max(MEMBERS_TTL, options.reapAfter), abandonAfter],
     );
   }
 
-  #onLost(id: string): void {
-    const entry = this.held.get(id);
+  #onLost(plane: Plane, id: string): void {
+    const entry = this.held.get(plane, id);
     // What has been settled on the way here is no longer pending for a good reason.
-    if (entry === undefined || entry.state === 'acked' || entry.state === 'settling') return;
+    if (entry === undefined || entry.state === 'acked' || entry.state === 'moving') return;
     entry.lost = true;
-    entry.abort(new LeaseLostError(id, this.scope.label));
+    entry.abort(new LeaseLostError(entry.originalId, this.scope.label));
     // A run goes on to its end, which nobody can force; everything else is dropped.
     if (entry.state !== 'running') this.held.remove(entry);
   }
 
-  #onGone(id: string): void {
-    const entry = this.held.get(id);
+  #onGone(plane: Plane, id: string): void {
+    const entry = this.held.get(plane, id);
     if (entry === undefined || entry.gone) return;
     entry.gone = true;
     warn(
       this.scope,
       'ERR_STREAM_TRIMMED',
-      `An entry of ${this.scope.label} was trimmed from the stream while it was being processed; raise its retention.maxLen.`,
+      `An entry of ${this.scope.label} was trimmed from the stream while it was being processed; raise its retention.maxLen, ` +
+        `or use mode 'safe'.`,
     );
+  }
+
+  #warnOfSlowness(entry: HeldEntry, now: number): void {
+    entry.slowAt = Infinity;
+    const seconds = Math.round((now - entry.startedAt) / 1000);
+    const text = `A handler of ${this.scope.label} has been running for ${seconds} s at entry ${entry.originalId} (slowAfter)`;
+    warn(this.scope, 'ERR_STREAM_SLOW', text);
   }
 
   #warnOfStall(late: number): void {

@@ -1,32 +1,52 @@
 import { sleep } from '../../core/abort.js';
 import { backoffDelay } from '../../core/backoff.js';
 import type { BlockingLease } from '../../connection/index.js';
-import { RedisPatternsError } from '../../core/errors.js';
 import { runScript } from '../../scripting/index.js';
-import { leaveScript, releaseScript } from '../scripts.generated.js';
-import { StreamDrainedError } from '../stream.errors.js';
+import { commitScript } from '../scripts.generated.js';
+import { LeaseLostError } from '../stream.errors.js';
+import type { StreamTransaction } from '../transaction.js';
 import { BlockingSocket, DeadSocketError } from './blocking-socket.js';
 import { Claims } from './claim.js';
 import { Dispatcher } from './dispatcher.js';
-import { Graveyard } from './graveyard.js';
+import { drainReader } from './drain.js';
 import { Group } from './group.js';
-import { Held, HeldEntry } from './held.js';
+import { Held } from './held.js';
+import { HeldEntry } from './held-entry.js';
 import { LeaseKeeper } from './lease.js';
+import { Moves } from './moves.js';
+import { Preparation } from './preparation.js';
+import { Promoter } from './promoter.js';
 import type { Routes } from './routes.js';
+import { Runner } from './runner.js';
 import type { ReaderScope } from './scope.js';
 import { Acks } from './settle.js';
-import { Troubles, wordOf } from './troubles.js';
+import { Starts } from './starts.js';
+import { Troubles } from './troubles.js';
+import { Upkeep } from './upkeep.js';
 
 const RETRY = { base: 50, max: 5000 };
 /** Pause after what only a person can repair. */
-const PERSISTENT_PAUSE = 5000;
-/** Time that aborted handlers have to end, and the last scripts to run. */
+const REPAIR_PAUSE = 5000;
+/** Time for the loops to end. */
 const GRACE = 1000;
-const ACK_LIMIT = 2000;
+
+export type ReaderState = 'idle' | 'connecting' | 'reading' | 'paused' | 'failing' | 'draining' | 'stopped';
+
+/** What a reader is doing. */
+export interface ReaderStatus {
+  /** `'connecting'` also while Redis does not serve; `'failing'`: somebody must repair what `trouble` says. */
+  readonly state: ReaderState;
+  /** First word of what Redis answers to its reads, such as `WRONGTYPE`. */
+  readonly trouble: string | undefined;
+  /** Handlers that run, and entries held in all. */
+  readonly running: number;
+  readonly held: number;
+}
 
 /**
- * Reads one stream for one group, on one blocking socket, and has the handlers run. At least once: an entry is
- * acknowledged after its handler, and until then its lease is renewed, so that nobody else runs it unless we die.
+ * Reads one stream for one group, with the retries of the group, on one blocking socket, and has the handlers run. At least
+ * once: an entry is acknowledged after its handler, and until then its lease is renewed, so that nobody else runs it unless we
+ * die.
  */
 export class StreamReader {
   readonly #stop = new AbortController();
@@ -35,14 +55,17 @@ export class StreamReader {
   readonly #group: Group;
   readonly #claims: Claims;
   readonly #leases: LeaseKeeper;
-  readonly #graveyard: Graveyard;
+  readonly #moves: Moves;
+  readonly #promoter: Promoter;
   readonly #dispatcher: Dispatcher;
   readonly #troubles: Troubles;
   #socket: BlockingSocket | undefined;
   #loops: Promise<unknown> | undefined;
   #draining: Promise<void> | undefined;
+  #state: ReaderState = 'idle';
   #groupIsKnown = false;
   #mayHaveStrays = false;
+  #retriesWait = false;
   #epoch: number | undefined;
   #failures = 0;
   #becomeReady: () => void = () => undefined;
@@ -55,27 +78,45 @@ export class StreamReader {
   ) {
     const { signal } = this.#stop;
     this.ready = new Promise((resolve) => (this.#becomeReady = resolve));
-    this.#held = new Held(scope.options);
-    this.#acks = new Acks(scope, this.#held);
-    this.#group = new Group(scope, this.#held);
-    this.#claims = new Claims(scope, this.#held, (entries) => this.#accept(entries));
-    this.#leases = new LeaseKeeper(scope, this.#held);
-    this.#graveyard = new Graveyard(scope, this.#held, (entry) => this.#acks.add(entry), signal);
-    this.#troubles = new Troubles(scope);
-    const parts = { scope, routes, held: this.#held, acks: this.#acks, graveyard: this.#graveyard };
-    const actions = {
-      ack: (entry: HeldEntry) => this.#acks.confirmed(entry),
-      extend: (entry: HeldEntry) => this.#leases.extend(entry),
-      deadLetter: (entry: HeldEntry, reason: string) => this.#graveyard.buryNow(entry, 'handler', reason),
+    const held = (this.#held = new Held(scope.options, routes.largestBatch, () => this.#dispatcher.pump()));
+    const acks = (this.#acks = new Acks(scope, held));
+    this.#group = new Group(scope, held);
+    this.#claims = new Claims(scope, held, (entries) => this.#accept(entries));
+    this.#leases = new LeaseKeeper(scope, held);
+    this.#promoter = new Promoter(scope, held);
+    const hooks = {
+      acknowledge: (entry: HeldEntry) => acks.add(entry),
+      retryIsDueIn: (ms: number) => this.#promoter.lookIn(ms),
     };
-    this.#dispatcher = new Dispatcher({ ...parts, actions });
+    const moves = (this.#moves = new Moves(scope, held, hooks, signal));
+    this.#troubles = new Troubles(scope);
+    const actions = {
+      ack: (entry: HeldEntry) => acks.confirmed(entry),
+      extend: (entry: HeldEntry) => this.#leases.extend(entry),
+      deadLetter: (entry: HeldEntry, reason: string) => moves.buryNow(entry, 'handler', reason),
+      commit: (entry: HeldEntry, transaction: StreamTransaction) => this.#commit(entry, transaction),
+    };
+    const preparation = new Preparation(scope, routes, acks, moves);
+    const starts = new Starts(scope, held, acks, moves);
+    const runner = new Runner({ scope, held, acks, moves, actions });
+    this.#dispatcher = new Dispatcher({ scope, held, acks, preparation, starts, runner });
+  }
+
+  get status(): ReaderStatus {
+    const trouble = this.#troubles.needsRepair;
+    const isUp = this.#state === 'reading' || this.#state === 'connecting';
+    const state = !isUp ? this.#state : trouble ? 'failing' : this.#held.paused ? 'paused' : this.#state;
+    return { state, trouble, running: this.#held.count('running'), held: this.#held.size };
   }
 
   /** Begins to read; waits for nothing. Idempotent. */
   start(): void {
     if (this.#loops !== undefined || this.#stop.signal.aborted) return;
-    this.#loops = Promise.all([this.#serve(), this.#claims.serve(this.#stop.signal)]);
+    const { signal } = this.#stop;
+    this.#state = 'connecting';
+    this.#loops = Promise.all([this.#serve(), this.#claims.serve(signal), new Upkeep(this.scope).serve(signal)]);
     this.#leases.start();
+    this.#promoter.start();
   }
 
   /**
@@ -89,23 +130,21 @@ export class StreamReader {
   }
 
   async #drain(timeout: number): Promise<void> {
+    this.#state = 'draining';
     this.#dispatcher.stop();
+    this.#promoter.stop();
     this.#stop.abort(new Error('the reader stops'));
-    if (this.#loops === undefined) return;
-    await this.#socket?.interrupt();
-    await Promise.race([this.#loops, pause(GRACE)]);
-    await this.#release();
-    if (!(await this.#dispatcher.idleWithin(timeout))) {
-      const reason = new StreamDrainedError(this.scope.label, timeout);
-      for (const entry of this.#held.values()) if (entry.state === 'running') entry.abort(reason);
-      await this.#dispatcher.idleWithin(GRACE);
+    if (this.#loops !== undefined) {
+      await this.#socket?.interrupt();
+      await Promise.race([this.#loops, sleep(GRACE)]);
+      const { scope } = this;
+      const [held, acks, moves, claims] = [this.#held, this.#acks, this.#moves, this.#claims];
+      await drainReader(
+        { scope, held, acks, moves, claims, leases: this.#leases, dispatcher: this.#dispatcher },
+        timeout,
+      );
     }
-    await Promise.race([Promise.all([this.#dispatcher.settled(), this.#graveyard.idle()]), pause(GRACE)]);
-    await this.#acks.allConfirmed(ACK_LIMIT);
-    this.#acks.close();
-    await this.#release();
-    this.#leases.stop();
-    await this.#leave();
+    this.#state = 'stopped';
   }
 
   async #serve(): Promise<void> {
@@ -125,11 +164,13 @@ export class StreamReader {
     const { signal } = this.#stop;
     const socket = new BlockingSocket(this.scope, lease);
     this.#socket = socket;
-    while (!signal.aborted) {
-      await socket.ready(signal);
+    for (let isReady = false; !signal.aborted;) {
+      if (!isReady) await socket.ready(signal);
       try {
         await this.#readOnce(socket);
+        isReady = true;
       } catch (error) {
+        isReady = false;
         if (error instanceof DeadSocketError) {
           this.#troubles.deadSocket();
           socket.reset();
@@ -154,13 +195,24 @@ export class StreamReader {
     }
     await this.#held.whenRoom(Math.max(1, Math.floor(prefetch / 2)), signal);
     this.#becomeReady();
-    const found = await socket.read(this.#held.room || 1);
+    this.#reading();
+    const { room } = this.#held;
+    // COUNT is for each of the two streams.
+    const found = await socket.read((this.#retriesWait ? Math.ceil(room / 2) : room) || 1);
     this.#failures = 0;
     this.#troubles.over();
-    const last = found.at(-1);
-    if (last === undefined) return;
-    this.#group.saw(last.id);
-    this.#accept(found.map(({ id, fields }) => new HeldEntry(id, fields, 1, 0, false)));
+    this.#retriesWait = false;
+    for (const [key, entries] of found) {
+      const plane = key === this.scope.planes.main.key ? this.scope.planes.main : this.scope.planes.retries;
+      if (entries.length === 0) continue;
+      if (plane.isRetry === 1) this.#retriesWait = true;
+      else this.#group.saw(entries.at(-1)!.id);
+      this.#accept(entries.map(({ id, fields }) => new HeldEntry(plane, id, fields, 1, false)));
+    }
+  }
+
+  #reading(): void {
+    if (this.#state === 'connecting') this.#state = 'reading';
   }
 
   #accept(entries: HeldEntry[]): void {
@@ -171,45 +223,23 @@ export class StreamReader {
   async #recoverFrom(error: unknown): Promise<void> {
     const { signal } = this.#stop;
     if (signal.aborted) return;
-    const word = wordOf(error);
+    this.#state = 'connecting';
     // The reply that was lost may have delivered entries.
     this.#mayHaveStrays = true;
-    if (isMissing(error)) this.#groupIsKnown = false;
-    else if (word === 'READONLY' || word === 'UNBLOCKED') this.#socket?.reset();
-    const persistent = this.#troubles.happened(error);
-    const ms = persistent ? PERSISTENT_PAUSE : backoffDelay(++this.#failures, RETRY);
+    const cure = this.#troubles.happened(error);
+    if (cure === 'ensure') this.#groupIsKnown = false;
+    if (cure === 'reset') this.#socket?.reset();
+    const ms = cure === 'repair' ? REPAIR_PAUSE : backoffDelay(++this.#failures, RETRY);
     await sleep(ms, signal).catch(() => undefined);
   }
 
-  /** Others may claim at once what is pending for us and neither running nor done. */
-  async #release(): Promise<void> {
-    const { context, keys, group, consumer, options } = this.scope;
-    const kept = this.#held.ids('running', 'acked');
-    const args = [group, consumer, 2 * options.lease] as const;
-    // Without an answer their leases end by themselves.
-    await runScript(context.connection, releaseScript, [keys.stream], [...args, ...kept]).catch(() => undefined);
-    for (const entry of this.#held.values()) {
-      if (entry.state === 'buffered' || entry.state === 'parked') this.#held.remove(entry);
-    }
+  async #commit(entry: HeldEntry, transaction: StreamTransaction): Promise<void> {
+    const { context, group, consumer, label } = this.scope;
+    const { plane, id } = entry;
+    const [, ...keys] = transaction.keys;
+    const args = [group, consumer, id, plane.isRetry, transaction.commands] as const;
+    const reply = await runScript(context.connection, commitScript, [plane.key, ...keys], [...args]);
+    if (reply < 0) throw new LeaseLostError(entry.originalId, label);
+    this.#held.remove(entry);
   }
-
-  async #leave(): Promise<void> {
-    const { context, keys, group, consumer } = this.scope;
-    const call = runScript(context.connection, leaveScript, [keys.stream, keys.members], [group, consumer]);
-    await call.catch(() => undefined);
-  }
-}
-
-/** The group or the stream is gone. Redis 7.0 says UNBLOCKED for a deleted stream, later ones NOGROUP. */
-function isMissing(error: unknown): boolean {
-  if (wordOf(error) === 'NOGROUP') return true;
-  return (
-    !(error instanceof RedisPatternsError) &&
-    error instanceof Error &&
-    /^UNBLOCKED.*no longer exists/.test(error.message)
-  );
-}
-
-function pause(ms: number): Promise<void> {
-  return sleep(ms);
 }

@@ -1,21 +1,32 @@
-import type { ResolvedRetry } from '../consumer.options.js';
+import type { ResolvedHandlerOptions } from '../consumer.options.js';
+import type { Validator } from '../message-schema.js';
 import type { StreamContext } from '../stream-context.js';
 
 /** What a handler is called with, and what it may answer: settled when it has returned. */
-export type MessageHandler = (body: unknown, context: StreamContext) => unknown;
+export type MessageHandler<Body = unknown> = (body: Body, context: StreamContext) => unknown;
 
 /** A handler as a reader knows it. */
 export interface Route {
   /** `Class.method`, for messages. */
   readonly name: string;
   readonly handler: MessageHandler;
-  readonly retry: ResolvedRetry;
+  readonly options: ResolvedHandlerOptions;
+  /** Checks payloads of every type. */
+  readonly validator: Validator | undefined;
+  /** Check payloads by type; where there is no other. */
+  readonly validators: ReadonlyMap<string, Validator>;
 }
 
 /** Finds the handler of a type. */
 export class Routes {
   readonly #byType = new Map<string, Route>();
   #others: Route | undefined;
+  #largestBatch = 1;
+
+  /** Messages that one run may take. */
+  get largestBatch(): number {
+    return this.#largestBatch;
+  }
 
   /** @returns the route that has one of these types already, unless there is none */
   conflict(types: readonly string[] | undefined): Route | undefined {
@@ -24,6 +35,7 @@ export class Routes {
   }
 
   add(types: readonly string[] | undefined, route: Route): void {
+    this.#largestBatch = Math.max(this.#largestBatch, route.options.batch?.size ?? 1);
     if (types === undefined) this.#others = route;
     else for (const type of types) this.#byType.set(type, route);
   }
@@ -31,4 +43,8 @@ export class Routes {
   find(type: string | undefined): Route | undefined {
     return (type === undefined ? undefined : this.#byType.get(type)) ?? this.#others;
   }
+}
+
+export function validatorFor(route: Route, type: string | undefined): Validator | undefined {
+  return route.validator ?? (type === undefined ? undefined : route.validators.get(type));
 }

@@ -1,10 +1,19 @@
 import type { EngineContext } from '../../connection/index.js';
 import type { ResolvedReaderOptions } from '../consumer.options.js';
+import type { KnownStream } from '../stream-book.js';
 import type { GroupKeys } from '../stream-keys.js';
+
+/** One of the two streams that a reader reads: that of the messages, or the retries of its group. */
+export interface Plane {
+  readonly key: string;
+  /** 1: the retries, which nobody else reads, so that what is done is deleted. */
+  readonly isRetry: 0 | 1;
+}
 
 /** What every part of one reader works with. */
 export interface ReaderScope {
   readonly context: EngineContext;
+  readonly known: KnownStream;
   readonly stream: string;
   readonly group: string;
   /** Name of this process in the group; no other process ever has it. */
@@ -12,8 +21,11 @@ export interface ReaderScope {
   /** `stream/group`, for messages. */
   readonly label: string;
   readonly keys: GroupKeys;
+  readonly planes: { readonly main: Plane; readonly retries: Plane };
   readonly options: ResolvedReaderOptions;
   readonly abandonAfter: number;
+  /** Longest payload that is decoded, bytes. */
+  readonly maxPayload: number;
 }
 
 export function warn({ context }: ReaderScope, code: string, message: string): void {

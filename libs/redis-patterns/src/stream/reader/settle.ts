@@ -2,7 +2,8 @@ import { runScript } from '../../scripting/index.js';
 import { backoffDelay } from '../../core/backoff.js';
 import { startTimer, type Timer } from '../../core/timer.js';
 import { ackRetriedScript } from '../scripts.generated.js';
-import type { Held, HeldEntry } from './held.js';
+import type { Held } from './held.js';
+import type { HeldEntry } from './held-entry.js';
 import type { ReaderScope } from './scope.js';
 
 const MAX_BATCH = 256;
@@ -16,6 +17,7 @@ const RETRY = { base: 50, max: 5000 };
 export class Acks {
   #queue: HeldEntry[] = [];
   #timer: Timer | undefined;
+  #flushesSoon = false;
   #failures = 0;
   readonly #confirmations = new Map<HeldEntry, () => void>();
   #unconfirmed = 0;
@@ -28,7 +30,7 @@ export class Acks {
   ) {}
 
   add(entry: HeldEntry): void {
-    this.held.setState(entry, 'acked');
+    this.held.acked(entry);
     this.#unconfirmed++;
     this.#queue.push(entry);
     // After a failure the pause is over when its own timer says so.
@@ -41,6 +43,13 @@ export class Acks {
     return new Promise((resolve) => {
       this.#confirmations.set(entry, resolve);
       this.add(entry);
+      // Somebody waits: what else is done in this turn goes along, and no timer is waited for.
+      if (this.#flushesSoon) return;
+      this.#flushesSoon = true;
+      setImmediate(() => {
+        this.#flushesSoon = false;
+        this.flush();
+      });
     });
   }
 
@@ -77,8 +86,8 @@ export class Acks {
   }
 
   async #sendBatch(batch: HeldEntry[]): Promise<void> {
-    const retried = batch.filter((entry) => entry.failures > 0);
-    const plain = retried.length === 0 ? batch : batch.filter((entry) => entry.failures === 0);
+    const retried = batch.filter(({ plane }) => plane.isRetry === 1);
+    const plain = retried.length === 0 ? batch : batch.filter(({ plane }) => plane.isRetry === 0);
     const results = await Promise.allSettled([this.#ack(plain), this.#ackRetried(retried)]);
     const left = [plain, retried].filter((_, index) => results[index]!.status === 'rejected').flat();
     if (left.length === 0) {
@@ -107,7 +116,7 @@ export class Acks {
     if (entries.length === 0) return;
     const { context, keys, group } = this.scope;
     const ids = entries.map(({ id }) => id);
-    await runScript(context.connection, ackRetriedScript, [keys.stream, keys.tries], [group, ...ids]);
+    await runScript(context.connection, ackRetriedScript, [keys.retries], [group, ...ids]);
     this.#confirm(entries);
   }
 

@@ -1,8 +1,44 @@
 import { RedisCommandError, RedisUnavailableError } from '../../connection/index.js';
 import { report, warn, type ReaderScope } from './scope.js';
 
-/** States that do not end by themselves. */
-const PERSISTENT = new Set(['WRONGTYPE', 'NOPERM', 'NOAUTH', 'WRONGPASS', 'ERR']);
+/**
+ * What a reader does after a failed read, beside waiting:
+ * - `ensure`: the group or the stream is gone, so it is created again;
+ * - `reset`: the socket is at the wrong server, so it is dropped and the server looked for anew;
+ * - `wait`: it passes by itself; `repair`: somebody has to repair it.
+ */
+export type Cure = 'ensure' | 'reset' | 'wait' | 'repair';
+
+/** By the first word of what Redis answers to a blocked read. All else is a lost link, which the connection heals. */
+const CURES: Readonly<Record<string, Cure>> = {
+  // The group does not exist; from 7.2 on also when the stream was deleted while a read was blocked.
+  NOGROUP: 'ensure',
+  // Of CLIENT UNBLOCK ERROR and of a master that became a replica. 7.0 says it for a deleted stream, too: see below.
+  UNBLOCKED: 'reset',
+  READONLY: 'reset',
+  // ioredis follows a redirect; one that comes through says that its map of the slots is old.
+  MOVED: 'reset',
+  ASK: 'wait',
+  LOADING: 'wait',
+  MASTERDOWN: 'wait',
+  CLUSTERDOWN: 'wait',
+  TRYAGAIN: 'wait',
+  BUSY: 'wait',
+  NOREPLICAS: 'wait',
+  OOM: 'wait',
+  WRONGTYPE: 'repair',
+  NOPERM: 'repair',
+  NOAUTH: 'repair',
+  WRONGPASS: 'repair',
+  ERR: 'repair',
+};
+
+export function cureOf(error: unknown): Cure {
+  const word = wordOf(error);
+  if (word === undefined) return 'wait';
+  if (word === 'UNBLOCKED' && error instanceof Error && error.message.includes('no longer exists')) return 'ensure';
+  return Object.hasOwn(CURES, word) ? CURES[word]! : 'wait';
+}
 
 /** Says once what keeps a reader from reading, until that is over. What the connection layer reports itself is not repeated. */
 export class Troubles {
@@ -10,19 +46,19 @@ export class Troubles {
 
   constructor(private readonly scope: ReaderScope) {}
 
-  /** @returns whether it needs somebody to repair it */
-  happened(error: unknown): boolean {
+  /** What somebody has to repair before this reader reads again. */
+  get needsRepair(): string | undefined {
+    return this.#reported;
+  }
+
+  happened(error: unknown): Cure {
+    const cure = cureOf(error);
     const word = wordOf(error);
-    if (word === undefined || !PERSISTENT.has(word)) return false;
-    if (this.#reported !== word) {
-      this.#reported = word;
-      report(
-        this.scope,
-        'ERR_STREAM_READER',
-        `${this.scope.label} cannot be read: Redis answers ${word}. ${remedy(word)}`,
-      );
-    }
-    return true;
+    if (cure !== 'repair' || word === undefined || word === this.#reported) return cure;
+    this.#reported = word;
+    const text = `${this.scope.label} cannot be read: Redis answers ${word}. ${remedy(word)}`;
+    report(this.scope, 'ERR_STREAM_READER', text);
+    return cure;
   }
 
   deadSocket(): void {
@@ -40,7 +76,7 @@ export class Troubles {
 }
 
 /** First word of Redis' reply, if it was one: an error of ours or of ioredis. */
-export function wordOf(error: unknown): string | undefined {
+function wordOf(error: unknown): string | undefined {
   if (error instanceof RedisUnavailableError || error instanceof RedisCommandError) return error.reply;
   return error instanceof Error ? /^[A-Z][A-Z0-9]+(?= |$)/.exec(error.message)?.[0] : undefined;
 }

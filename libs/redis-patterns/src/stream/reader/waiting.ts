@@ -1,11 +1,11 @@
-import type { HeldEntry } from './held.js';
+import type { HeldEntry } from './held-entry.js';
 
 /** Starts that were counted before an entry takes the lane of suspects. */
 const SUSPECT_AFTER = 2;
 
 /** Whether an entry may be what kills the processes that run it. */
-export function isSuspect({ redelivered, deliveries }: HeldEntry): boolean {
-  return redelivered && deliveries >= SUSPECT_AFTER;
+export function isSuspect({ unfinishedStarts }: HeldEntry): boolean {
+  return unfinishedStarts >= SUSPECT_AFTER;
 }
 
 /**
@@ -26,7 +26,7 @@ export class Waiting {
 
   take(): HeldEntry | undefined {
     if (this.#suspects.length > 0 && this.#suspectRuns === undefined) {
-      this.#suspects.sort((a, b) => b.deliveries - a.deliveries);
+      this.#suspects.sort((a, b) => b.unfinishedStarts - a.unfinishedStarts);
       this.#suspectRuns = this.#suspects.pop();
       return this.#suspectRuns;
     }
