@@ -215,3 +215,18 @@ export {
   type IdempotentHandlerOptions,
   type IdempotentMethodOptions,
 } from './idempotency/nest/index.js';
+export {
+  DoctorService,
+  type AcceptedFinding,
+  type Baseline,
+  type DoctorOptions,
+  type DoctorReport,
+  type ExamineOptions,
+  type Finding,
+  type FindingScope,
+  type PrefixReport,
+  type Severity,
+  type StopReason,
+  type UncheckedRule,
+  type Workload,
+} from './doctor/index.js';

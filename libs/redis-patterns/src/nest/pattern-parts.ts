@@ -1,5 +1,7 @@
 import type { CacheOptions } from '../cache/index.js';
 import { cachePart } from '../cache/nest/index.js';
+import type { DoctorOptions } from '../doctor/index.js';
+import { doctorPart } from '../doctor/nest/index.js';
 import type { IdempotencyOptions } from '../idempotency/index.js';
 import { idempotencyPart } from '../idempotency/nest/index.js';
 import type { LockOptions } from '../lock/index.js';
@@ -17,6 +19,7 @@ export interface PatternOptions {
   idempotency?: IdempotencyOptions;
   lock?: LockOptions;
   stream?: StreamOptions;
+  doctor?: DoctorOptions;
 }
 
 /** Every pattern of the library. */
@@ -26,4 +29,5 @@ export const patternParts: readonly AnyPatternPart[] = [
   idempotencyPart,
   lockPart,
   streamPart,
+  doctorPart,
 ];
