@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { command } from '../../scripts/servers/resp.mjs';
 
 /** A pattern that has rules of its own in docs/connections.md, by the name of its options. */
-export type AclPattern = 'cache' | 'rateLimit' | 'lock' | 'stream' | 'idempotency';
+export type AclPattern = 'cache' | 'rateLimit' | 'lock' | 'stream' | 'idempotency' | 'doctor';
 
 /** A server that an administrator reaches without a password, as the shared ones are. */
 interface OpenServer {

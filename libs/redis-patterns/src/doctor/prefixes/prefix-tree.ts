@@ -28,7 +28,7 @@ export class PrefixTree {
 
   constructor(
     names: Iterable<string>,
-    /** Namespace of the application: names of its streams are told, as they come from code. */
+    /** Namespace of the application: it is told, and so are names of its streams, as they come from code. */
     private readonly namespace?: string,
   ) {
     for (const name of names) this.#add(partsOf(name));
@@ -59,7 +59,7 @@ export class PrefixTree {
     node.count++;
     for (let depth = 0; depth < parts.length; depth++) {
       const part = parts[depth]!;
-      const word = isWord(part);
+      const word = isWord(part) || (depth === 0 && part === this.namespace);
       if (word && node.next.size < MOST_WORDS) node.next.add(part);
       const last = depth === parts.length - 1;
       // What stands behind the role of a companion is the key that it belongs to.

@@ -8,6 +8,7 @@ import {
   type PrefixFacts,
   type SampledKey,
   type Snapshot,
+  type StreamFacts,
 } from '../snapshot.js';
 
 /** What a rule found: the part of a finding that is its own. */
@@ -81,6 +82,15 @@ export function* eachPrefix(
     return;
   }
   for (const prefix of prefixes) yield* check(prefix);
+  if (sample.gap !== undefined) yield { reason: sample.gap };
+}
+
+/** Checks each stream of the sample. */
+export function* eachStream(
+  { streams, sample }: Snapshot,
+  check: (stream: StreamFacts) => Iterable<Outcome>,
+): Generator<Outcome> {
+  for (const stream of known(streams)) yield* check(stream);
   if (sample.gap !== undefined) yield { reason: sample.gap };
 }
 

@@ -1,5 +1,15 @@
-import { known, type SampledKey } from '../snapshot.js';
-import { bytesText, defineRule, eachPrefix, examples, percent, round, scopeOf, type Outcome } from './rule.js';
+import type { SampledKey } from '../snapshot.js';
+import {
+  bytesText,
+  defineRule,
+  eachPrefix,
+  eachStream,
+  examples,
+  percent,
+  round,
+  scopeOf,
+  type Outcome,
+} from './rule.js';
 
 const KB = 1024;
 const MB = 1024 * KB;
@@ -144,9 +154,9 @@ const growingStream = defineRule({
   advice: 'Set a retention: XADD … MAXLEN ~ or MINID ~; `retention` for streams of this library.',
   limits: { entries: 1_000_000, age: 7 * DAY },
   *check(snapshot, { entries, age }) {
-    for (const stream of known(snapshot.streams)) {
+    yield* eachStream(snapshot, function* (stream) {
       const long = stream.length > entries;
-      if (!long && stream.age <= age) continue;
+      if (!long && stream.age <= age) return;
       const days = Math.floor(stream.age / DAY);
       yield {
         severity: 'warn',
@@ -156,7 +166,7 @@ const growingStream = defineRule({
         evidence: `${stream.length} entries, the first is ${days} days old`,
         keys: [stream.key],
       };
-    }
+    });
   },
 });
 

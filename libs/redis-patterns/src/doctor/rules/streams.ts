@@ -1,5 +1,5 @@
-import { known, Unknown, type GroupFacts, type Snapshot, type StreamFacts } from '../snapshot.js';
-import { defineRule, type Outcome } from './rule.js';
+import { Unknown, type GroupFacts, type Snapshot, type StreamFacts } from '../snapshot.js';
+import { defineRule, eachStream, type Outcome } from './rule.js';
 
 const DAY = 86_400_000;
 
@@ -8,10 +8,10 @@ function* eachGroup(
   snapshot: Snapshot,
   check: (group: GroupFacts, stream: StreamFacts) => Iterable<Outcome>,
 ): Generator<Outcome> {
-  for (const stream of known(snapshot.streams)) {
+  yield* eachStream(snapshot, function* (stream) {
     if ('reason' in stream.groups) yield { reason: stream.groups.reason };
     else for (const group of stream.groups.value) yield* check(group, stream);
-  }
+  });
 }
 
 function scopeOf({ prefix }: StreamFacts, { name }: GroupFacts): { prefix: string; group: string } {
@@ -108,10 +108,10 @@ const deadLetters = defineRule({
   advice: 'Look at them (StreamAdmin.deadLetters), mend the handler, replay or purge them.',
   limits: { entries: 0 },
   *check(snapshot, { entries }) {
-    for (const stream of known(snapshot.streams)) {
-      if (!stream.deadLetters) continue;
+    yield* eachStream(snapshot, function* (stream) {
+      if (!stream.deadLetters) return;
       const grown = stream.laterLength === undefined ? stream.length : stream.laterLength - stream.length;
-      if (grown <= entries) continue;
+      if (grown <= entries) return;
       const evidence =
         stream.laterLength === undefined ? `${grown} dead letters` : `${grown} more dead letters in the window`;
       yield {
@@ -122,7 +122,7 @@ const deadLetters = defineRule({
         evidence,
         keys: [stream.key],
       };
-    }
+    });
   },
 });
 
