@@ -1,5 +1,7 @@
 import type { DoctorReport, Finding, FindingScope, PrefixReport } from '../doctor.report.js';
+import { bytesText } from '../rules/rule.js';
 import type { Rule } from '../rules/index.js';
+import { formatDuration } from '../../core/index.js';
 
 const MOST_PREFIXES = 20;
 
@@ -120,11 +122,11 @@ export function explainText(rule: Rule): string {
 
 /** When there is a finding, with the default limits put in. */
 export function whenText({ when, limits }: Rule): string {
-  return when.replaceAll(/\{(\w+)\}/g, (text, name: string) =>
-    Object.hasOwn(limits, name) ? numberText(limits[name]!) : text,
-  );
-}
-
-function numberText(value: number): string {
-  return value.toLocaleString('en-US', { maximumFractionDigits: 3 });
+  return when.replaceAll(/\{(\w+)\}( ms| bytes)?/g, (text, name: string, unit = '') => {
+    const limit = limits[name];
+    if (limit === undefined) return text;
+    if (unit === ' ms') return formatDuration(limit);
+    if (unit === ' bytes' && limit >= 1024) return bytesText(limit);
+    return `${limit.toLocaleString('en-US', { maximumFractionDigits: 3 })}${unit}`;
+  });
 }

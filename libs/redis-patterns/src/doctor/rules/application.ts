@@ -11,7 +11,7 @@ const clientOptions = defineRule({
   name: 'client-options',
   severities: ['error'],
   measured: 'options of the raw ioredis clients that are given as `clients`',
-  when: 'one has no deadline, an offline queue, repeats commands by itself, or follows Sentinels without failoverDetector',
+  when: 'a client has no deadline, an offline queue, repeats commands by itself, or follows Sentinels without failoverDetector',
   why: 'A hung Redis hangs its callers, commands pile up or run twice, and a demoted master is written to.',
   advice:
     'Use RedisConnections.get(), which has the profile; or set commandTimeout, enableOfflineQueue: false, maxRetriesPerRequest: 0, failoverDetector: true.',

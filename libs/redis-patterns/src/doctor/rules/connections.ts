@@ -129,7 +129,7 @@ const buffers = defineRule({
   name: 'buffers',
   severities: ['warn', 'error'],
   measured: 'CLIENT LIST: omem, qbuf, tot-mem',
-  when: 'a client takes more than {warn} bytes (error: {error})',
+  when: 'a client takes more than {warn} bytes (error: {error} bytes)',
   why: 'It does not read what it is sent, or sends more than can be worked on; the memory is taken from the data.',
   advice: 'Look for a slow subscriber, MONITOR, or a huge pipeline; set client-output-buffer-limit.',
   limits: { warn: MB, error: 10 * MB },

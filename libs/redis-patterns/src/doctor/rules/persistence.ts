@@ -34,7 +34,7 @@ const saveFailing = defineRule({
   name: 'save-failing',
   severities: ['critical'],
   measured: 'INFO persistence: rdb_last_bgsave_status, aof_last_write_status, aof_last_bgrewrite_status',
-  when: 'one of them is not ok',
+  when: 'a snapshot, or a write or rewrite of the append-only file, has failed',
   why: 'What is on disk gets old, and with stop-writes-on-bgsave-error Redis refuses writes.',
   advice: 'Look at the disk, its rights, and the memory that a fork needs (vm.overcommit_memory 1).',
   limits: {},

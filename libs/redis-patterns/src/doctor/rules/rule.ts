@@ -147,9 +147,10 @@ export function percent(share: number): string {
 }
 
 export function bytesText(bytes: number): string {
-  if (bytes >= 1024 ** 3) return `${(bytes / 1024 ** 3).toFixed(1)} GB`;
-  if (bytes >= 1024 ** 2) return `${(bytes / 1024 ** 2).toFixed(1)} MB`;
-  return `${(bytes / 1024).toFixed(1)} KB`;
+  const text = (size: number): string => String(round(size, 1));
+  if (bytes >= 1024 ** 3) return `${text(bytes / 1024 ** 3)} GB`;
+  if (bytes >= 1024 ** 2) return `${text(bytes / 1024 ** 2)} MB`;
+  return `${text(bytes / 1024)} KB`;
 }
 
 export function round(value: number, digits = 3): number {

@@ -84,7 +84,7 @@ const fragmentation = defineRule({
   name: 'fragmentation',
   severities: ['warn', 'error'],
   measured: 'INFO memory: mem_fragmentation_ratio, used_memory',
-  when: 'above {high}, or below {low} (error), from {bytes} bytes on',
+  when: 'the ratio is above {high}, or below {low} (error), from {bytes} bytes on',
   why: 'Above: memory that is taken and not used. Below: a part of the data is swapped out, and each access to it waits for a disk.',
   advice: 'Above: activedefrag yes. Below: more memory, or a lower maxmemory.',
   limits: { high: 1.5, low: 1, bytes: GB },

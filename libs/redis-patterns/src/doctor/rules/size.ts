@@ -20,7 +20,7 @@ const bigValue = defineRule({
   name: 'big-value',
   severities: ['warn', 'error'],
   measured: 'sample: MEMORY USAGE of strings',
-  when: 'a string takes more than {warn} bytes (error: {error})',
+  when: 'a string takes more than {warn} bytes (error: {error} bytes)',
   why: 'A big value holds up every other command while it is read, written and sent.',
   advice: 'Compress it, split it, or keep it elsewhere and only a reference here.',
   limits: { warn: 100 * KB, error: MB },
@@ -53,7 +53,7 @@ const bigCollection = defineRule({
   severities: ['warn', 'error'],
   measured:
     'sample: HLEN, LLEN, SCARD, ZCARD from Redis 7.2 on; before, a count would reset the idle time, so MEMORY USAGE',
-  when: 'a collection has more than {warn} elements (error: {error}); not counted: {warnBytes} bytes (error: {errorBytes})',
+  when: 'a collection has more than {warn} elements (error: {error}); not counted: {warnBytes} bytes (error: {errorBytes} bytes)',
   why: 'Whoever reads, deletes or expires it whole stops everybody else for that time, and it cannot be spread over servers.',
   advice: 'Shard it, trim it, and never read it whole: HSCAN, SSCAN, ZSCAN, pages; UNLINK instead of DEL.',
   limits: { warn: 10_000, error: 100_000, warnBytes: MB, errorBytes: 10 * MB },
