@@ -139,22 +139,12 @@ export function resolveExamination(
   where: string,
 ): ResolvedExamination {
   const given = parseOptions(callSchema, raw, where);
+  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as typeof given;
   const merged: ResolvedExamination = {
-    maxKeys: given.maxKeys ?? defaults.maxKeys,
-    maxTime: given.maxTime ?? defaults.maxTime,
-    window: given.window ?? defaults.window,
-    duty: given.duty ?? defaults.duty,
-    latencyGuard: given.latencyGuard ?? defaults.latencyGuard,
-    failOn: given.failOn ?? defaults.failOn,
-    only: given.only ?? defaults.only,
-    skip: given.skip ?? defaults.skip,
+    ...defaults,
+    ...(said as Partial<ResolvedExamination>),
     rules: { ...defaults.rules, ...given.rules },
     classify: { ...defaults.classify, ...given.classify },
-    baseline: given.baseline ?? defaults.baseline,
-    raw: given.raw ?? defaults.raw,
-    signal: given.signal,
-    clients: given.clients,
-    onProgress: given.onProgress,
   };
   check(merged, where, '');
   return merged;
