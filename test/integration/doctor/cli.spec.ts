@@ -30,11 +30,11 @@ interface RunOptions {
   readonly env?: Record<string, string>;
   readonly input?: string;
   /** Called with the process once it runs. */
-  readonly then?: (kill: () => void) => Promise<void>;
+  readonly whileRunning?: (kill: () => void) => Promise<void>;
 }
 
 /** The command as it is called from a shell; neither of its streams is a terminal. */
-function run(args: readonly string[], { env = {}, input = '', then }: RunOptions = {}): Promise<Run> {
+function run(args: readonly string[], { env = {}, input = '', whileRunning }: RunOptions = {}): Promise<Run> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--import', LOADER, MAIN, ...args], {
       env: { ...process.env, NODE_OPTIONS: '', ...env },
@@ -46,7 +46,7 @@ function run(args: readonly string[], { env = {}, input = '', then }: RunOptions
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, ...output }));
     child.stdin.end(input);
-    then?.(() => child.kill('SIGINT')).catch(reject);
+    whileRunning?.(() => child.kill('SIGINT')).catch(reject);
   });
 }
 
@@ -99,7 +99,7 @@ describe('npx nestjs-redis-patterns doctor', () => {
     const watch = ['doctor', urlOf(username), '--window', '20s'];
     const stopped = await run(watch, {
       env: { REDIS_PASSWORD: password },
-      then: async (kill) => {
+      whileRunning: async (kill) => {
         await eventually(async () => expect(await sockets()).toContain(':doctor:'), { timeout: 20_000 });
         kill();
       },
