@@ -24,6 +24,8 @@ function canaryKeys(namespace: string): string[] {
     `user:${WORDS}:cart`,
     `user:${WORDS}:profile`,
     `sess:${WORDS}`,
+    // Shared by several keys, as words of the program are.
+    ...[1, 2, 3].flatMap((n) => [`visit:${WORDS}@example.com:${n}`, `token:${WORDS}8Q2mZpL7w:${n}`]),
     WORDS,
   ];
 }
