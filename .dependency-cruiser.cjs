@@ -1,7 +1,7 @@
 // The directions of the dependencies, as CONTRIBUTING.md draws them; `npm run deps` checks them.
 const LIB = '^libs/redis-patterns/src';
 const PATTERNS =
-  '(cache|rate-limit|lock|stream|throttler|idempotency|leaderboard|counting|feed|session|token|express-session)';
+  '(cache|rate-limit|lock|stream|throttler|idempotency|leaderboard|counting|feed|session|token|express-session|doctor)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {

@@ -4,7 +4,17 @@ import { command } from '../../scripts/servers/resp.mjs';
 
 /** A pattern that has rules of its own in docs/connections.md, by the name of its options. */
 export type AclPattern =
-  'cache' | 'rateLimit' | 'lock' | 'stream' | 'idempotency' | 'leaderboard' | 'counting' | 'feed' | 'session' | 'token';
+  | 'cache'
+  | 'rateLimit'
+  | 'lock'
+  | 'stream'
+  | 'idempotency'
+  | 'leaderboard'
+  | 'counting'
+  | 'feed'
+  | 'session'
+  | 'token'
+  | 'doctor';
 
 /** A server that an administrator reaches without a password, as the shared ones are. */
 interface OpenServer {

@@ -8,6 +8,7 @@ import type {
   LeaderboardEntry,
   UniqueCount,
   DeadLetter,
+  DoctorReport,
   StreamLag,
 } from 'nestjs-redis-patterns';
 import type { Order } from './orders/order.js';
@@ -350,6 +351,17 @@ async function connection(): Promise<void> {
   expect(status === 'ready' && breaker.state === 'closed', 'the connection is well after all that');
 }
 
+async function doctor(): Promise<void> {
+  const { body } = await send<DoctorReport>('GET', `${first}/redis/doctor`);
+  const { findings, sample, target } = body;
+  const worst = findings[0];
+  say(
+    'doctor',
+    `${sample.keys} keys on ${target.nodes.length} masters, ${findings.length} findings, the worst: ${worst?.id} ${worst?.evidence}`,
+  );
+  expect(sample.keys > 0 && target.unanswered.length === 0, 'the doctor has looked at every master');
+}
+
 try {
   console.log(`A tour of the shop on ${process.env.REDIS_MODE ?? 'Redis'}:`);
   const product = await newProduct();
@@ -370,6 +382,7 @@ try {
   await workers();
   await frozen();
   await connection();
+  await doctor();
   console.log('Everything happened as promised.');
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);

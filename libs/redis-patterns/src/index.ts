@@ -296,3 +296,18 @@ export {
 } from './session/index.js';
 export { CurrentSession, SessionCookieMiddleware, SessionGuard } from './session/nest/index.js';
 export { TokenService, TokenUnavailableError, type TokenIssueOptions, type TokenOptions } from './token/index.js';
+export {
+  DoctorService,
+  type AcceptedFinding,
+  type Baseline,
+  type DoctorOptions,
+  type DoctorReport,
+  type ExamineOptions,
+  type Finding,
+  type FindingScope,
+  type PrefixReport,
+  type Severity,
+  type StopReason,
+  type UncheckedRule,
+  type Workload,
+} from './doctor/index.js';

@@ -1,4 +1,5 @@
 export type { ConnectionStats } from './connection-stats.js';
+export { DirectServers, type DirectClient, type DirectCommand, type DirectServer } from './direct.js';
 export { ManagedConnection } from './managed-connection.js';
 export {
   RedisCommandError,

@@ -8,6 +8,7 @@ import { RedisConnectError, RedisUnavailableError } from './connection.errors.js
 import { ConnectionReporter } from './connection-reporter.js';
 import type { ConnectionStats } from './connection-stats.js';
 import type { ResolvedConnectionOptions } from './connection.schema.js';
+import { DirectServers } from './direct.js';
 import type { ConnectionUser } from './eviction.js';
 import { Gate } from './gate.js';
 import { Inspection } from './inspection.js';
@@ -41,6 +42,7 @@ export class ManagedConnection implements RedisConnection {
   readonly #listening: Listening;
   readonly #inspection: Inspection;
   readonly #sentinels: SentinelWatch | undefined;
+  readonly #socketPrefix: string;
 
   constructor(
     readonly name: string,
@@ -54,6 +56,7 @@ export class ManagedConnection implements RedisConnection {
     this.maxBlocking = pool.maxBlocking;
     this.readsReplicas = topology.mode !== 'standalone' && topology.readFrom !== 'master';
     const socketPrefix = `${namespace}:${name}`;
+    this.#socketPrefix = socketPrefix;
     const reporter = new ConnectionReporter(name, telemetry);
     this.#reporter = reporter;
     this.#inspection = new Inspection(name, options, reporter, () => this.masters());
@@ -155,6 +158,11 @@ export class ManagedConnection implements RedisConnection {
   masters(): readonly Redis[] {
     const { client } = this;
     return client instanceof Cluster ? client.nodes('master') : [client];
+  }
+
+  direct(role: string): DirectServers {
+    this.#refuseWhenClosed();
+    return new DirectServers(this.options, `${this.#socketPrefix}:${role}:0`);
   }
 
   stats(): ConnectionStats {

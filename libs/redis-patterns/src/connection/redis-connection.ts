@@ -1,6 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
 import type { KeyBuilder } from '../keys/index.js';
 import type { Telemetry } from '../telemetry/index.js';
+import type { ConnectionStats } from './connection-stats.js';
+import type { DirectServers } from './direct.js';
 
 /** A raw ioredis client of any topology. */
 export type RedisClient = Redis | Cluster;
@@ -106,6 +108,10 @@ export interface RedisConnection {
   track(prefix: string, listener: TrackingListener): TrackingFeed;
   /** The masters, for work that goes through all keys: one client, in a Cluster one for each master. */
   masters(): readonly Redis[];
+  /** Sockets of their own to the masters, for who looks at the servers; named `<namespace>:<connection>:<role>:0`. */
+  direct(role: string): DirectServers;
+  /** State and load, from memory. */
+  stats(): ConnectionStats;
 }
 
 /** What every engine is built on. */

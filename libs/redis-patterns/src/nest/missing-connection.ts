@@ -33,4 +33,12 @@ export class MissingConnection implements RedisConnection {
   masters(): never {
     throw this.reason;
   }
+
+  direct(): never {
+    throw this.reason;
+  }
+
+  stats(): never {
+    throw this.reason;
+  }
 }

@@ -14,8 +14,8 @@ export interface PatternPart<
 > {
   /** Its key in the module's options, also in messages. */
   readonly option: string;
-  /** `'cache'`: its keys may disappear before their time; `'durable'`: then it would break its promise. */
-  readonly keeps: 'cache' | 'durable';
+  /** `'cache'`: its keys may disappear before their time; `'durable'`: then it would break its promise. Absent: it keeps none. */
+  readonly keeps?: 'cache' | 'durable';
   /** Parses its options; `raw` is `undefined` where the application gave none. */
   resolve(raw: unknown, where: string): Resolved;
   /** Names of the connections that it uses besides `connection`, as its option `nodes` gives them. */

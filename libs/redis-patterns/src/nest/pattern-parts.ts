@@ -4,6 +4,8 @@ import type { CountingOptions } from '../counting/index.js';
 import { countingPart } from '../counting/nest/index.js';
 import type { FeedOptions } from '../feed/index.js';
 import { feedPart } from '../feed/nest/index.js';
+import type { DoctorOptions } from '../doctor/index.js';
+import { doctorPart } from '../doctor/nest/index.js';
 import type { IdempotencyOptions } from '../idempotency/index.js';
 import { idempotencyPart } from '../idempotency/nest/index.js';
 import type { LeaderboardOptions } from '../leaderboard/index.js';
@@ -32,6 +34,7 @@ export interface PatternOptions {
   feed?: FeedOptions;
   session?: SessionOptions;
   token?: TokenOptions;
+  doctor?: DoctorOptions;
 }
 
 /** Every pattern of the library. */
@@ -46,4 +49,5 @@ export const patternParts: readonly AnyPatternPart[] = [
   feedPart,
   sessionPart,
   tokenPart,
+  doctorPart,
 ];

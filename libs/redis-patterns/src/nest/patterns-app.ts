@@ -70,7 +70,8 @@ export class PatternsApp {
     for (const part of used) {
       const nodes = part.nodesOf?.(this.options.patterns.get(part)!) ?? [];
       for (const name of new Set([this.#connectionName(part), ...nodes])) {
-        this.connection(name).usedBy({ name: part.option, keeps: part.keeps });
+        const connection = this.connection(name);
+        if (part.keeps !== undefined) connection.usedBy({ name: part.option, keeps: part.keeps });
       }
     }
     const all = [...this.#connections.values()];

@@ -1,0 +1,1 @@
+export { doctorPart } from './module-part.js';
