@@ -38,7 +38,10 @@ module.exports = {
     {
       name: 'engines-know-no-nest',
       severity: 'error',
-      from: { path: `${LIB}/`, pathNot: ['/nest/', `${LIB}/(throttler/)?index.ts`, '\\.spec\\.ts$'] },
+      from: {
+        path: `${LIB}/`,
+        pathNot: ['/nest/', `${LIB}/((throttler|metrics|otel|health)/)?index.ts`, '\\.spec\\.ts$'],
+      },
       to: { path: ['/nest/', '^node_modules/(@nestjs|rxjs|reflect-metadata)/'] },
     },
     {

@@ -68,11 +68,13 @@ export class SubscribedChannel {
     for (const entry of this.#entries) entry.confirm();
   }
 
-  lost(reason: string): void {
-    if (!this.#confirmed) return;
+  /** @returns whether it was listened to until now */
+  lost(reason: string): boolean {
+    if (!this.#confirmed) return false;
     this.#gap = reason;
     this.#confirmed = false;
     for (const entry of this.#entries) entry.lost();
+    return true;
   }
 
   fail(error: Error): void {

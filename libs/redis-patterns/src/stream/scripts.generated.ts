@@ -194,6 +194,57 @@ export const failScript: Script<[stream: string, tries: string], [group: string,
 };
 
 /**
+ * Where a group stands, for metrics.
+ *
+ * - `KEYS[1]` stream
+ * - `ARGV[1]` group
+ * - returns entries that were not delivered yet, -1 when nobody can tell; entries that are pending; the age of the oldest of those, milliseconds
+ */
+export const lagScript: Script<[stream: string], [group: string], [number, number, number]> = {
+  name: 'stream.lag',
+  sha: '3658120bdd708d327e46f46fbd5f4c3ef677ca32',
+  effect: 'read',
+  lua: [
+    "local function parts(id)",
+    "  local ms, seq = string.match(id, '^(%d+)-(%d+)$')",
+    "  return ms, seq",
+    "end",
+    "local function less(a, b)",
+    "  local ams, aseq = parts(a)",
+    "  local bms, bseq = parts(b)",
+    "  if ams ~= bms then return tonumber(ams) < tonumber(bms) end",
+    "  return tonumber(aseq) < tonumber(bseq)",
+    "end",
+    "local function before(id)",
+    "  local ms, seq = parts(id)",
+    "  if seq ~= '0' and #seq <= 15 then return ms .. '-' .. string.format('%.0f', tonumber(seq) - 1) end",
+    "  if ms == '0' then return '0-0' end",
+    "  return string.format('%.0f', tonumber(ms) - 1) .. '-18446744073709551615'",
+    "end",
+    "local function field(info, name)",
+    "  for i = 1, #info, 2 do",
+    "    if info[i] == name then return info[i + 1] end",
+    "  end",
+    "end",
+    "local lag, pending = -1, 0",
+    "local groups = redis.pcall('XINFO', 'GROUPS', KEYS[1])",
+    "if groups.err then return { lag, pending, 0 } end",
+    "for _, info in ipairs(groups) do",
+    "  if field(info, 'name') == ARGV[1] then",
+    "    lag = field(info, 'lag') or -1",
+    "    pending = field(info, 'pending')",
+    "  end",
+    "end",
+    "if pending == 0 then return { lag, pending, 0 } end",
+    "local time = redis.call('TIME')",
+    "local now = time[1] * 1000 + math.floor(time[2] / 1000)",
+    "local first = redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1)",
+    "if not first[1] then return { lag, pending, 0 } end",
+    "return { lag, pending, math.max(0, now - tonumber(string.match(first[1][1], '^%d+'))) }",
+  ].join('\n'),
+};
+
+/**
  * Removes a consumer that has nothing pending.
  *
  * - `KEYS[1]` stream

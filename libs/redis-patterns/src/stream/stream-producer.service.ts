@@ -7,6 +7,7 @@ import { streamNameOf, type StreamDefinition, type StreamEvents, type StreamName
 import { StreamPublishError } from './stream.errors.js';
 import { resolveRetention, type ResolvedStreamOptions } from './stream.options.js';
 import { streamKey } from './stream-keys.js';
+import { PublishTracer } from './stream-tracer.js';
 
 /** What goes with a payload. */
 export interface PublishOptions<Type extends string = string> {
@@ -49,11 +50,14 @@ const MAX_TARGETS = 1000;
  */
 export class StreamProducer {
   readonly #targets = new Map<StreamName, Target>();
+  readonly #tracer: PublishTracer;
 
   constructor(
     private readonly context: EngineContext,
     private readonly options: ResolvedStreamOptions,
-  ) {}
+  ) {
+    this.#tracer = new PublishTracer(context);
+  }
 
   /**
    * Appends a message to a stream: one command, one round trip. What was surely not sent is sent again until the
@@ -109,7 +113,13 @@ export class StreamProducer {
     return results;
   }
 
-  async #append(target: Target, payload: unknown, { type, key, headers }: PublishOptions): Promise<string> {
+  #append(target: Target, payload: unknown, options: PublishOptions): Promise<string> {
+    return this.#tracer.publish(target.name, () => this.#appendNow(target, payload, options));
+  }
+
+  async #appendNow(target: Target, payload: unknown, options: PublishOptions): Promise<string> {
+    const { type, key } = options;
+    const headers = this.context.telemetry.withCarrier(options.headers);
     checkTexts({ type, key }, '');
     if (headers !== undefined) checkTexts(headers, 'headers.');
     const messageId = randomUUID();

@@ -5,6 +5,7 @@ import { runScript } from '../../scripting/index.js';
 import { decodeMessage, readFields, type RawMessage } from '../message.js';
 import { failScript, startScript } from '../scripts.generated.js';
 import { StreamContext, type ContextActions, type Decision } from '../stream-context.js';
+import { traceHandler } from '../stream-tracer.js';
 import { RetryMessageError, UnrecoverableMessageError } from '../stream.errors.js';
 import type { Graveyard } from './graveyard.js';
 import type { Held, HeldEntry } from './held.js';
@@ -152,7 +153,8 @@ export class Dispatcher {
     const { actions } = this.parts;
     const context = new StreamContext({ entry, scope, message, actions, decision }, decoded.headers);
     try {
-      await route.handler(decoded.body, context);
+      const run = { scope, entry, route, message, decision, headers: decoded.headers };
+      await traceHandler(run, () => route.handler(decoded.body, context));
       await decision.burial;
     } catch (error) {
       return this.#threw(entry, route, decision, error);

@@ -54,7 +54,9 @@ export class Graveyard {
       throw failure;
     }
     this.held.remove(entry);
-    const { label } = this.scope;
+    const { label, context, stream, group } = this.scope;
+    const { name: connection } = context.connection;
+    context.telemetry.emit('dead-letter', { connection, stream, group, reason, attempts: entry.failures });
     report(
       this.scope,
       'ERR_STREAM_DEAD_LETTER',

@@ -82,6 +82,10 @@ export class Held {
     return Math.min(places, affordable, MAX_COUNT);
   }
 
+  get size(): number {
+    return this.#entries.size;
+  }
+
   get #places(): number {
     const { concurrency, prefetch } = this.options;
     return concurrency + prefetch - (this.#entries.size - this.#parked);

@@ -3,6 +3,7 @@ import { backoffDelay } from '../../core/backoff.js';
 import type { BlockingLease } from '../../connection/index.js';
 import { RedisPatternsError } from '../../core/errors.js';
 import { runScript } from '../../scripting/index.js';
+import type { WatchedLoop } from '../../telemetry/index.js';
 import { leaveScript, releaseScript } from '../scripts.generated.js';
 import { StreamDrainedError } from '../stream.errors.js';
 import { BlockingSocket, DeadSocketError } from './blocking-socket.js';
@@ -13,6 +14,8 @@ import { Group } from './group.js';
 import { Held, HeldEntry } from './held.js';
 import { LeaseKeeper } from './lease.js';
 import type { Routes } from './routes.js';
+import { LagMeter } from './lag-meter.js';
+import { newLoop, turned } from './loop.js';
 import type { ReaderScope } from './scope.js';
 import { Acks } from './settle.js';
 import { Troubles, wordOf } from './troubles.js';
@@ -38,6 +41,9 @@ export class StreamReader {
   readonly #graveyard: Graveyard;
   readonly #dispatcher: Dispatcher;
   readonly #troubles: Troubles;
+  readonly #lag: LagMeter;
+  readonly #loop: WatchedLoop;
+  #endWatch: () => void = () => undefined;
   #socket: BlockingSocket | undefined;
   #loops: Promise<unknown> | undefined;
   #draining: Promise<void> | undefined;
@@ -62,6 +68,8 @@ export class StreamReader {
     this.#leases = new LeaseKeeper(scope, this.#held);
     this.#graveyard = new Graveyard(scope, this.#held, (entry) => this.#acks.add(entry), signal);
     this.#troubles = new Troubles(scope);
+    this.#lag = new LagMeter(scope, () => this.#held.size);
+    this.#loop = newLoop(scope);
     const parts = { scope, routes, held: this.#held, acks: this.#acks, graveyard: this.#graveyard };
     const actions = {
       ack: (entry: HeldEntry) => this.#acks.confirmed(entry),
@@ -76,6 +84,8 @@ export class StreamReader {
     if (this.#loops !== undefined || this.#stop.signal.aborted) return;
     this.#loops = Promise.all([this.#serve(), this.#claims.serve(this.#stop.signal)]);
     this.#leases.start();
+    void this.ready.then(() => this.#lag.start());
+    this.#endWatch = this.scope.context.telemetry.loops.add(this.#loop);
   }
 
   /**
@@ -90,6 +100,8 @@ export class StreamReader {
 
   async #drain(timeout: number): Promise<void> {
     this.#dispatcher.stop();
+    this.#lag.close();
+    this.#endWatch();
     this.#stop.abort(new Error('the reader stops'));
     if (this.#loops === undefined) return;
     await this.#socket?.interrupt();
@@ -152,10 +164,13 @@ export class StreamReader {
       await this.#claims.recoverOwn();
       this.#mayHaveStrays = false;
     }
+    this.#loop.waiting = true;
     await this.#held.whenRoom(Math.max(1, Math.floor(prefetch / 2)), signal);
+    turned(this.#loop, false);
     this.#becomeReady();
     const found = await socket.read(this.#held.room || 1);
     this.#failures = 0;
+    turned(this.#loop, true);
     this.#troubles.over();
     const last = found.at(-1);
     if (last === undefined) return;
@@ -172,6 +187,7 @@ export class StreamReader {
     const { signal } = this.#stop;
     if (signal.aborted) return;
     const word = wordOf(error);
+    turned(this.#loop, false);
     // The reply that was lost may have delivered entries.
     this.#mayHaveStrays = true;
     if (isMissing(error)) this.#groupIsKnown = false;
