@@ -79,8 +79,8 @@ export class Listening {
   }
 
   roles(): RoleState[] {
-    const subscriber = this.#subscriber === undefined ? [] : [this.#subscriber.handle];
-    const tracking = [...this.#feeds].flatMap((feed) => feed.handles);
+    const subscriber = this.#subscriber === undefined ? [] : [this.#subscriber];
+    const tracking = [...this.#feeds].flatMap((feed) => feed.sockets);
     return [roleState('subscriber', subscriber), roleState('tracking', tracking)];
   }
 

@@ -24,7 +24,7 @@ import type {
   TrackingFeed,
   TrackingListener,
 } from './redis-connection.js';
-import { roleState, type RoleState } from './role-state.js';
+import { commandState, type RoleState } from './role-state.js';
 import { sentinelWatch, type SentinelWatch } from './sentinel-watch.js';
 import { awaitReady, plainTextWarning } from './startup.js';
 
@@ -186,7 +186,7 @@ export class ManagedConnection implements RedisConnection {
   /** The sockets of each role that has any. */
   roles(): RoleState[] {
     if (this.#closing !== undefined) return [];
-    const own = [roleState('command', this.#handles), roleState('blocking', this.#blocking.handles)];
+    const own = [commandState('command', this.#handles), commandState('blocking', this.#blocking.handles)];
     return [...own, ...this.#listening.roles()].filter(({ sockets }) => sockets > 0);
   }
 

@@ -11,11 +11,26 @@ export interface RoleState {
   readonly trouble?: string;
 }
 
-export function roleState(role: ConnectionRole, handles: readonly ClientHandle[]): RoleState {
-  const lacking = handles.filter(({ isReady }) => !isReady);
+/** A socket, and whether it does what it is for. */
+export interface RoleSocket {
+  readonly handle: ClientHandle;
+  /** It is told what it listens to. */
+  readonly hears: boolean;
+}
+
+export function roleState(role: ConnectionRole, sockets: readonly RoleSocket[]): RoleState {
+  const lacking = sockets.filter(({ handle, hears }) => !handle.isReady || !hears).map(({ handle }) => handle);
   const error = lacking.find(({ lastError }) => lastError !== undefined)?.lastError;
-  const state = { role, sockets: handles.length, ready: handles.length - lacking.length };
+  const state = { role, sockets: sockets.length, ready: sockets.length - lacking.length };
   return error === undefined ? state : { ...state, trouble: wordOf(error) };
+}
+
+/** Sockets that are sent commands do what they are for as soon as they are ready. */
+export function commandState(role: ConnectionRole, handles: readonly ClientHandle[]): RoleState {
+  return roleState(
+    role,
+    handles.map((handle) => ({ handle, hears: true })),
+  );
 }
 
 /** The word that Redis or the operating system has for it. */

@@ -44,6 +44,10 @@ export class SubscribedChannel {
 
   constructor(readonly name: string) {}
 
+  get confirmed(): boolean {
+    return this.#confirmed;
+  }
+
   add(handler: SubscriptionHandler): Entry {
     const entry = new Entry(handler);
     this.#entries.add(entry);

@@ -44,6 +44,13 @@ export class Subscriber {
     this.handle.connect();
   }
 
+  /** Whether all that it is asked to listen to is confirmed. */
+  get hears(): boolean {
+    return Object.values(this.#channels).every((channels) =>
+      [...channels.values()].every(({ confirmed }) => confirmed),
+    );
+  }
+
   /** Listens from now on; the server's confirmation can be waited for. */
   subscribe(kind: ChannelKind, name: string, handler: SubscriptionHandler): Subscription {
     const channels = this.#channels[kind];

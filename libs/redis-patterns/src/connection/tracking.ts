@@ -1,6 +1,6 @@
 import type { ClientRequest } from './client-factory.js';
-import type { ClientHandle } from './client-handle.js';
 import { addressOf, type HostPort } from './connection-url.js';
+import type { RoleSocket } from './role-state.js';
 import type { TrackingFeed, TrackingListener } from './redis-connection.js';
 import { TrackingSocket, type TrackingSocketSetup } from './tracking-socket.js';
 
@@ -33,8 +33,8 @@ export class Tracking implements TrackingFeed {
     this.follow();
   }
 
-  get handles(): readonly ClientHandle[] {
-    return [...this.#sockets.values()].map(({ handle }) => handle);
+  get sockets(): readonly RoleSocket[] {
+    return [...this.#sockets.values()].map(({ handle, armed }) => ({ handle, hears: armed }));
   }
 
   get armed(): boolean {
