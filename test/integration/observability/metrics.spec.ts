@@ -35,10 +35,7 @@ describeOnEachTopology('metrics', { user: ['cache', 'rateLimit', 'lock', 'stream
     expect(found).toContainEqual([{ connection: 'default', name: 'Shop.find', tier: 'redis', outcome: 'hit' }, 2]);
     expect(found).toContainEqual([{ connection: 'default', name: 'Shop.find', tier: 'load', outcome: 'miss' }, 2]);
     const many = found.filter(([{ name }]) => name === 'CacheService.getOrSetMany');
-    expect(many.map(([{ outcome }, value]) => [outcome, value]).toSorted()).toEqual([
-      ['hit', 1],
-      ['miss', 1],
-    ]);
+    expect(Object.fromEntries(many.map(([{ outcome }, value]) => [outcome, value]))).toEqual({ hit: 1, miss: 1 });
     expect(samples(text, 'redis_patterns_cache_load_seconds_count')).toContainEqual([
       { connection: 'default', name: 'Shop.find', outcome: 'ok' },
       2,
@@ -96,7 +93,7 @@ describeOnEachTopology('metrics', { user: ['cache', 'rateLimit', 'lock', 'stream
   it('has a line for every metric of the table, and no other', async () => {
     const text = await registry.metrics();
     const named = [...text.matchAll(/^# TYPE redis_patterns_(\S+) /gm)].map(([, name]) => name);
-    expect(named.toSorted()).toEqual(Object.keys(METRICS).toSorted());
+    expect(new Set(named)).toEqual(new Set(Object.keys(METRICS)));
   });
 });
 
