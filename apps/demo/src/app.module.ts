@@ -3,6 +3,7 @@ import { RedisPatternsModule, type ConnectionOptions } from 'nestjs-redis-patter
 import { AccountsModule } from './accounts/accounts.module.js';
 import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
 import { OrdersModule } from './orders/orders.module.js';
+import { OperationsModule } from './operations/operations.module.js';
 import { ProductsModule } from './products/products.module.js';
 import { RedisController } from './redis/redis.controller.js';
 import { StocktakingModule } from './stocktaking/stocktaking.module.js';
@@ -24,6 +25,7 @@ function connection(): ConnectionOptions {
     AccountsModule,
     StocktakingModule,
     FulfilmentModule,
+    OperationsModule,
   ],
   controllers: [RedisController],
 })

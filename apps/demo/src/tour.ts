@@ -242,6 +242,18 @@ async function connection(): Promise<void> {
   expect(status === 'ready' && breaker.state === 'closed', 'the connection is well after all that');
 }
 
+async function operations(): Promise<void> {
+  const text = await (await fetch(`${first}/metrics`)).text();
+  const hits = [...text.matchAll(/^redis_patterns_cache_requests_total\{.*outcome="hit".*\} (\d+)$/gm)];
+  const total = hits.reduce((sum, [, count]) => sum + Number(count), 0);
+  const ready = await send<{ status: string }>('GET', `${first}/health`);
+  const live = await send<{ status: string }>('GET', `${first}/health/live`);
+  say('operations', `/metrics counts ${total} hits; the shop is ${ready.body.status}, its process ${live.body.status}`);
+  expect(total > 0, 'hits are counted');
+  // Something may have been missed while Redis was frozen: that is degraded for a minute.
+  expect(ready.status === 200 && live.status === 200, 'a load balancer goes on sending requests');
+}
+
 try {
   console.log(`A tour of the shop on ${process.env.REDIS_MODE ?? 'Redis'}:`);
   const product = await newProduct();
@@ -257,6 +269,7 @@ try {
   await workers();
   await frozen();
   await connection();
+  await operations();
   console.log('Everything happened as promised.');
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { TerminusModule } from '@nestjs/terminus';
+import { RedisTelemetry } from 'nestjs-redis-patterns';
 import {
   RedisPatternsHealthIndicator,
   type HealthCheckOptions,
@@ -62,7 +63,14 @@ describe('health', () => {
   });
 
   it('is degraded while the subscriber alone hears nothing, and up again', async () => {
+    let sockets = 0;
+    const stop = shop.app.get(RedisTelemetry).on('connection', ({ role, to }) => {
+      if (role === 'subscriber' && to === 'ready') sockets++;
+    });
     await durable.admin.client.call('ACL', 'SETUSER', 'app', 'resetchannels', '-subscribe');
+    // It has a socket again, on which it hears nothing.
+    await eventually(() => sockets > 0);
+    stop();
     await eventually(async () => {
       const { status, connections } = await check();
       expect([status, connections.default!.roles]).toEqual([

@@ -53,6 +53,15 @@ describe.each([
   });
 });
 
+it('has every metric, with all of its labels, in the documentation', () => {
+  const page = readFileSync(new URL('../../../../../docs/observability.md', import.meta.url), 'utf8');
+  for (const [name, { labels }] of Object.entries(METRICS)) {
+    const row = page.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${name}\``));
+    expect({ name, row }).toEqual({ name, row: expect.any(String) });
+    for (const label of labels) if (label !== 'connection') expect(row).toContain(`\`${label}\``);
+  }
+});
+
 it('shows every metric on the dashboard', () => {
   expect(new Set(dashboardExpressions().flatMap(metricsIn))).toEqual(new Set(Object.keys(METRICS)));
 });
