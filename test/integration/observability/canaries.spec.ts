@@ -16,6 +16,7 @@ import { openShop, type ShopApp } from './shop-app.js';
 import { RecordedSpans } from './spans.js';
 
 const CANARY = 'c4n4ry';
+const PATIENT = { timeout: 15_000 };
 const EVENTS: readonly (keyof TelemetryEvents)[] = [
   ...(['connection', 'command', 'breaker', 'gap', 'lock-lost', 'dead-letter', 'lag', 'warning', 'error'] as const),
 ];
@@ -82,7 +83,7 @@ describeOn(
 
     it('is never a key, a value, an argument, a token, a header or a password, whatever happens', async () => {
       await everything(shop);
-      await eventually(() => expect(shop.shop.handled.length).toBeGreaterThanOrEqual(1));
+      await eventually(() => expect(shop.shop.handled.length).toBeGreaterThanOrEqual(1), PATIENT);
       await topology.admin.client.rpush(`${topology.namespace}:cache:wrong:${CANARY}`, 'x');
       await shop.cache.get(['wrong', CANARY]).catch(() => undefined);
       await proxy.set('blackhole');
@@ -96,7 +97,7 @@ describeOn(
         const { redis } = await shop.app.get(RedisPatternsHealthIndicator).check('redis', { cacheFor: 0, gap: '1ms' });
         told.push(redis);
         expect(redis.status).toBe('up');
-      });
+      }, PATIENT);
       await everything(shop);
 
       told.push(
@@ -114,7 +115,7 @@ describeOn(
     });
 
     it('ends each operation that it began, once', async () => {
-      await eventually(() => expect(ended).toBe(begun));
+      await eventually(() => expect(ended).toBe(begun), PATIENT);
       expect(begun).toBeGreaterThan(30);
     });
   },

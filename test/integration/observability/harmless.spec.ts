@@ -44,7 +44,7 @@ describeOn('standalone', 'telemetry', (topology) => {
       const failing = () => Promise.reject(new TypeError('mine'));
       await expect(shop.cache.getOrSet(['none', where], failing)).rejects.toThrow('mine');
       await shop.producer.publish('orders', { id: where });
-      await eventually(() => expect(shop.shop.handled).toContainEqual({ id: where }));
+      await eventually(() => expect(shop.shop.handled).toContainEqual({ id: where }), { timeout: 15_000 });
     },
   );
 

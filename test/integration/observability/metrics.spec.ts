@@ -70,12 +70,14 @@ describeOnEachTopology('metrics', { user: ['cache', 'rateLimit', 'lock', 'stream
     await shop.producer.publish('orders', { id: '1' });
     await shop.producer.publish('orders', { id: '2', fail: true });
     shop.app.get(StreamRuntime).start();
-    await eventually(async () =>
-      expect(outcomes(await registry.metrics(), 'stream_processed_total')).toEqual({
-        ack: 1,
-        retry: 1,
-        dead_letter: 1,
-      }),
+    await eventually(
+      async () =>
+        expect(outcomes(await registry.metrics(), 'stream_processed_total')).toEqual({
+          ack: 1,
+          retry: 1,
+          dead_letter: 1,
+        }),
+      { timeout: 15_000 },
     );
     await eventually(async () => {
       const text = await registry.metrics();

@@ -22,6 +22,8 @@ import {
 } from 'nestjs-redis-patterns';
 import type { SharedTopology } from '../../support/topologies.js';
 
+const PATIENCE = '5s';
+
 /** What a message of the shop can ask for. */
 export interface Order {
   readonly id: string;
@@ -92,8 +94,13 @@ export async function openShop(
     imports: [
       RedisPatternsModule.forRoot({
         namespace,
-        connection,
-        rateLimit: { policies: { api: { algorithm: 'fixed-window', limit: 2, window: '1m' } } },
+        // So patient that a busy machine changes no outcome.
+        connection: { commandTimeout: PATIENCE, ...connection },
+        cache: { operationTimeout: PATIENCE },
+        rateLimit: {
+          deadline: PATIENCE,
+          policies: { api: { algorithm: 'fixed-window', limit: 2, window: '1d' } },
+        },
         ...options,
       }),
       ...imports,

@@ -57,7 +57,7 @@ describeOnEachTopology('traces', (topology) => {
 
   it('follows a message from its sender to its handler, by a link', async () => {
     await shop.producer.publish('orders', { id: '7' });
-    await eventually(() => expect(spans.names()).toContain('process orders'));
+    await eventually(() => expect(spans.names()).toContain('process orders'), { timeout: 15_000 });
     const [send, process] = [spans.one('send orders'), spans.one('process orders')];
     expect([send.kind, process.kind]).toEqual([SpanKind.PRODUCER, SpanKind.CONSUMER]);
     expect(spans.path(spans.one('insert invoice'))).toEqual(['process orders', 'insert invoice']);

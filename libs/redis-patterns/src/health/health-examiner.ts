@@ -83,11 +83,12 @@ export class HealthExaminer {
 
   /** One question at a time, whose answer is given again for a while. */
   #ask(connection: ManagedConnection, { timeout, cacheFor, memory }: ResolvedHealthOptions): Promise<Answers> {
-    const known = this.#asked.get(connection.name);
+    const question = `${connection.name} ${memory}`;
+    const known = this.#asked.get(question);
     const now = performance.now();
     if (known !== undefined && now - known.at < cacheFor) return known.answers;
     const answers = askMasters(connection, timeout, memory);
-    this.#asked.set(connection.name, { at: now, answers });
+    this.#asked.set(question, { at: now, answers });
     return answers;
   }
 

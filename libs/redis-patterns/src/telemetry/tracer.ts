@@ -77,21 +77,35 @@ export class PatternTracer {
     fn: (operation: TracedOperation) => Promise<T> | T,
     { ended, failed }: Conclusion<T>,
   ): Promise<T> {
+    let value: T;
     try {
-      const value = await fn(operation);
+      value = await fn(operation);
+    } catch (error) {
+      this.#end(operation, () => {
+        operation.outcome = failed?.(error, operation) ?? 'error';
+        operation.code = codeOf(error);
+      });
+      throw error;
+    }
+    this.#end(operation, () => {
       ended?.(value, operation);
       operation.outcome ??= 'ok';
-      return value;
-    } catch (error) {
-      operation.outcome = failed?.(error, operation) ?? 'error';
-      operation.code = codeOf(error);
-      this.#channels.error.publish(operation);
-      throw error;
-    } finally {
-      operation.elapsedMs = performance.now() - operation.startedAt;
-      this.#channels.asyncStart.publish(operation);
-      this.#channels.asyncEnd.publish(operation);
+    });
+    return value;
+  }
+
+  #end(operation: TracedOperation, conclude: () => void): void {
+    try {
+      conclude();
+    } catch {
+      // Such as an error without a class. What it was is not known then, only that it is over.
+      operation.outcome ??= 'error';
     }
+    operation.elapsedMs = performance.now() - operation.startedAt;
+    const { error, asyncStart, asyncEnd } = this.#channels;
+    if (operation.code !== undefined) error.publish(operation);
+    asyncStart.publish(operation);
+    asyncEnd.publish(operation);
   }
 }
 
