@@ -46,6 +46,10 @@ module.exports = {
       name: 'engines-know-no-nest',
       severity: 'error',
       from: { path: `${LIB}/`, pathNot: ['/nest/', `${LIB}/((throttler|express-session)/)?index.ts`, '\\.spec\\.ts$'] },
+      from: {
+        path: `${LIB}/`,
+        pathNot: ['/nest/', `${LIB}/((throttler|metrics|otel|health)/)?index.ts`, '\\.spec\\.ts$'],
+      },
       to: { path: ['/nest/', '^node_modules/(@nestjs|rxjs|reflect-metadata)/'] },
     },
     {

@@ -10,6 +10,7 @@ import { lock } from './areas/lock.mjs';
 import { rateLimit } from './areas/rate-limit.mjs';
 import { session } from './areas/session.mjs';
 import { stream } from './areas/stream.mjs';
+import { telemetry } from './areas/telemetry.mjs';
 import { commandCounter } from './lib/commands.mjs';
 import { measureScenario } from './lib/measure.mjs';
 import { printTables } from './lib/table.mjs';
@@ -24,6 +25,7 @@ const AREAS = {
   session,
   stream,
   data,
+  telemetry,
 };
 const FULL = { callers: [1, 16, 64], rounds: 5, sliceMs: 160, warmUpMs: 100, quick: false };
 const QUICK = { callers: [1, 16, 64], rounds: 2, sliceMs: 60, warmUpMs: 40, quick: true };

@@ -4,10 +4,14 @@
 import diagnostics from 'node:diagnostics_channel';
 
 const KEPT = Symbol.for('nestjs-redis-patterns:kept-channels');
-const names = ['connection', 'command', 'breaker', 'warning', 'error'];
+const names = ['connection', 'command', 'breaker', 'gap', 'lock-lost', 'dead-letter', 'lag', 'warning', 'error'];
+const patterns = ['cache', 'ratelimit', 'lock', 'idempotency', 'stream'];
 
 Reflect.set(
   diagnostics,
   KEPT,
-  Reflect.get(diagnostics, KEPT) ?? names.map((name) => diagnostics.channel(`redis-patterns:${name}`)),
+  Reflect.get(diagnostics, KEPT) ?? [
+    ...names.map((name) => diagnostics.channel(`redis-patterns:${name}`)),
+    ...patterns.map((pattern) => diagnostics.tracingChannel(`redis-patterns:${pattern}`)),
+  ],
 );

@@ -3,6 +3,7 @@ import { RedisPatternsModule, type ConnectionOptions } from 'nestjs-redis-patter
 import { AccountsModule } from './accounts/accounts.module.js';
 import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
 import { OrdersModule } from './orders/orders.module.js';
+import { OperationsModule } from './operations/operations.module.js';
 import { ProductsModule } from './products/products.module.js';
 import { RedisController } from './redis/redis.controller.js';
 import { SalesModule } from './sales/sales.module.js';
@@ -32,6 +33,7 @@ function connection(): ConnectionOptions {
     StocktakingModule,
     FulfilmentModule,
     SalesModule,
+    OperationsModule,
   ],
   controllers: [RedisController],
 })

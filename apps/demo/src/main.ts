@@ -41,4 +41,6 @@ Try:
   curl -X POST ${url}/fulfilment/replay            the dead letters are fulfilled after all
   curl -X POST ${url}/stocktaking                  one worker at a time; again meanwhile: 423 (LockService)
   curl ${url}/redis                               state and load of the connection, whatever Redis does
+  curl ${url}/health                              each role of the connection, for a load balancer; /health/live for an orchestrator
+  curl ${url}/metrics                             hits, limits, lock waits, lag, for Prometheus
   ${url}/docs                                     all of it in the browser`);

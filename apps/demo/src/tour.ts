@@ -362,6 +362,18 @@ async function doctor(): Promise<void> {
   expect(sample.keys > 0 && target.unanswered.length === 0, 'the doctor has looked at every master');
 }
 
+async function operations(): Promise<void> {
+  const text = await (await fetch(`${first}/metrics`)).text();
+  const hits = [...text.matchAll(/^redis_patterns_cache_requests_total\{.*outcome="hit".*\} (\d+)$/gm)];
+  const total = hits.reduce((sum, [, count]) => sum + Number(count), 0);
+  const ready = await send<{ status: string }>('GET', `${first}/health`);
+  const live = await send<{ status: string }>('GET', `${first}/health/live`);
+  say('operations', `/metrics counts ${total} hits; the shop is ${ready.body.status}, its process ${live.body.status}`);
+  expect(total > 0, 'hits are counted');
+  // Something may have been missed while Redis was frozen: that is degraded for a minute.
+  expect(ready.status === 200 && live.status === 200, 'a load balancer goes on sending requests');
+}
+
 try {
   console.log(`A tour of the shop on ${process.env.REDIS_MODE ?? 'Redis'}:`);
   const product = await newProduct();
@@ -383,6 +395,7 @@ try {
   await frozen();
   await connection();
   await doctor();
+  await operations();
   console.log('Everything happened as promised.');
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);

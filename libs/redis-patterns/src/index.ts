@@ -71,7 +71,10 @@ export {
 } from './nest/method-decorator/index.js';
 export { getRedisToken, InjectRedis } from './nest/inject-redis.js';
 export { RedisConnections } from './nest/redis-connections.js';
+export { RedisTelemetry } from './nest/redis-telemetry.js';
+export type { TelemetryEvents, TelemetryPayload, TracedOperation } from './telemetry/index.js';
 export { RedisPatternsModule } from './nest/redis-patterns.module.js';
+export type { TelemetryOptions } from './nest/telemetry.options.js';
 export type {
   RedisPatternsAsyncOptions,
   RedisPatternsOptions,

@@ -4,6 +4,7 @@ import type { Key } from '../keys/index.js';
 import type { Telemetry } from '../telemetry/index.js';
 import { Bulk, type CacheBulkFactory } from './bulk.js';
 import { CachePolicy } from './cache-policy.js';
+import { CacheTracer, WORDS, type Count, type LookupNote } from './cache-tracer.js';
 import type { ResolvedCacheOptions } from './cache.options.js';
 import { newCounters, type CacheStats } from './cache-stats.js';
 import { CacheWrites } from './cache-writes.js';
@@ -14,7 +15,7 @@ import { Flights } from './flights.js';
 import { L1 } from './l1/l1.js';
 import type { CacheFactory } from './load-context.js';
 import { Loader } from './loader.js';
-import { Lookup } from './lookup.js';
+import { contextOf, Lookup } from './lookup.js';
 import { RecoveryQueue } from './recovery-queue.js';
 import { Sweeper } from './sweeper.js';
 import { TagIndex } from './tag-index.js';
@@ -27,6 +28,7 @@ const CLOSE_GRACE = 2_000;
 export class CacheEngine {
   readonly telemetry: Telemetry;
   readonly writes: CacheWrites;
+  readonly tracer: CacheTracer;
   readonly #store: EntryStore;
   readonly #reader: EntryReader;
   readonly #flights = new Flights();
@@ -48,6 +50,8 @@ export class CacheEngine {
     }
     const [flights, counters] = [this.#flights, this.#counters];
     this.telemetry = telemetry;
+    const tracer = new CacheTracer(context);
+    this.tracer = tracer;
     this.#entryPrefix = keys.prefix('cache');
     this.#operationTimeout = operationTimeout;
     this.#plain = CachePolicy.forLoad(undefined, options, 'CacheService');
@@ -65,11 +69,17 @@ export class CacheEngine {
       options.maxRecovery,
     );
     const reader = new EntryReader(store, options, recovery.isInvalid);
-    const loader = new Loader(store, reader, flights, { operationTimeout, encoder, counters });
+    const loader = new Loader(store, reader, flights, { operationTimeout, encoder, counters, tracer });
     this.#l1 = l1 === undefined ? undefined : new L1(l1, connection, this.#entryPrefix, store.tags.prefix);
     this.#store = store;
     this.#recovery = recovery;
     this.#reader = reader;
+    telemetry.gauges.add('cache_loads_running', () => [
+      { labels: { connection: connection.name }, value: flights.size },
+    ]);
+    telemetry.gauges.add('cache_invalidations_queued', () => [
+      { labels: { connection: connection.name }, value: recovery.size },
+    ]);
     this.#lookup = new Lookup({
       reader,
       flights,
@@ -92,23 +102,37 @@ export class CacheEngine {
   }
 
   /** The fresh value; in an object, as `undefined` is a value. */
-  async find(key: Key): Promise<{ readonly value: unknown } | undefined> {
+  find(key: Key, name: string): Promise<{ readonly value: unknown } | undefined> {
+    if (!this.tracer.active) return this.#find(key);
+    return this.tracer.get(name, key, (note) => this.#find(key, note));
+  }
+
+  async #find(key: Key, note?: LookupNote): Promise<{ readonly value: unknown } | undefined> {
     const entryKey = this.keyOf(key);
-    const copy = this.#lookup.near(entryKey, this.#plain);
+    const copy = this.#lookup.near(entryKey, this.#plain, note);
     if (copy !== undefined) return copy;
     const found = await this.#lookup.read(entryKey, this.#plain);
     this.#count(found.state);
+    if (note !== undefined) Object.assign(note, { source: 'redis', outcome: WORDS[found.state] });
     return found.state === 'hit' ? found : undefined;
   }
 
-  async findMany<K extends Key>(keys: readonly K[]): Promise<Map<K, unknown>> {
+  findMany<K extends Key>(keys: readonly K[]): Promise<Map<K, unknown>> {
+    if (!this.tracer.active) return this.#findMany(keys);
+    return this.tracer.getMany('CacheService.getMany', keys, (count) => this.#findMany(keys, count));
+  }
+
+  async #findMany<K extends Key>(keys: readonly K[], count?: Count): Promise<Map<K, unknown>> {
     const values = new Map<K, unknown>();
     const missing: [K, string][] = [];
     for (const key of keys) {
       const entryKey = this.keyOf(key);
       const copy = this.#lookup.near(entryKey, this.#plain);
       if (copy === undefined) missing.push([key, entryKey]);
-      else values.set(key, copy.value);
+      else {
+        count?.('hit');
+        values.set(key, copy.value);
+      }
     }
     if (missing.length === 0) return values;
     const found = await this.#lookup.readMany(
@@ -117,19 +141,43 @@ export class CacheEngine {
     );
     for (const [index, one] of found.entries()) {
       this.#count(one.state);
+      count?.(one.state);
       if (one.state === 'hit') values.set(missing[index]![0], one.value);
     }
     return values;
   }
 
   getOrLoad(key: Key, factory: CacheFactory<unknown>, policy: CachePolicy): Promise<unknown> {
-    return this.#lookup.getOrLoad({ entryKey: this.keyOf(key), factory, policy });
+    if (!this.tracer.active) return this.#lookup.getOrLoad({ entryKey: this.keyOf(key), factory, policy });
+    return this.tracer.get(policy.name, key, (note) =>
+      this.#lookup.getOrLoad({ entryKey: this.keyOf(key), factory, policy, note }),
+    );
   }
 
-  async getOrLoadMany<K extends Key>(
+  /** The factory alone, as `when` says. */
+  bypass(key: Key, factory: CacheFactory<unknown>, policy: CachePolicy): Promise<never> {
+    const run = (): Promise<never> => Promise.resolve(factory(contextOf(policy)) as Promise<never>);
+    if (!this.tracer.active) return run();
+    return this.tracer.get(policy.name, key, (note) => {
+      Object.assign(note, { outcome: 'bypass', source: 'load' });
+      return run();
+    });
+  }
+
+  getOrLoadMany<K extends Key>(
     keys: readonly K[],
     load: CacheBulkFactory<K, unknown>,
     policy: CachePolicy,
+  ): Promise<Map<K, unknown>> {
+    if (!this.tracer.active) return this.#getOrLoadMany(keys, load, policy);
+    return this.tracer.getMany(policy.name, keys, (count) => this.#getOrLoadMany(keys, load, policy, count));
+  }
+
+  async #getOrLoadMany<K extends Key>(
+    keys: readonly K[],
+    load: CacheBulkFactory<K, unknown>,
+    policy: CachePolicy,
+    count?: Count,
   ): Promise<Map<K, unknown>> {
     const entryKeys = keys.map((key) => this.keyOf(key));
     const lookup = this.#lookup;
@@ -137,7 +185,9 @@ export class CacheEngine {
     const useCache = policy.useIf?.() !== false;
     for (const [index, entryKey] of useCache ? entryKeys.entries() : []) {
       const copy = lookup.near(entryKey, policy);
-      if (copy !== undefined) near.set(index, copy.value);
+      if (copy === undefined) continue;
+      near.set(index, copy.value);
+      count?.('hit');
     }
     const far = entryKeys.map((_, index) => index).filter((index) => !near.has(index));
     // Keys of the same text are one entry, but each gets a copy of its own.
@@ -150,6 +200,7 @@ export class CacheEngine {
       far.map((index, position) => {
         const entryKey = entryKeys[index]!;
         const place = first.get(entryKey)!;
+        count?.(found[position]!.state);
         const factory: CacheFactory<unknown> = (context) => bulk.ask(keys[place]!, entryKey, context);
         // A repetition waits for the first one, which is what the others wait for as well.
         const onWait = (): void => {

@@ -17,7 +17,6 @@ import type {
 import { deletePatternSchema, keysOfSchema, tagsSchema } from './cache.schema.js';
 import type { CacheStats } from './cache-stats.js';
 import type { CacheFactory } from './load-context.js';
-import { contextOf } from './lookup.js';
 import { isRedisFailure } from './redis-failure.js';
 import { tagNames } from './tags.js';
 
@@ -51,7 +50,7 @@ export class CacheService {
    * @throws InvalidKeyError
    */
   async get<T>(key: Key): Promise<T | undefined> {
-    return (await this.#engine.find(key))?.value as T | undefined;
+    return (await this.#engine.find(key, 'CacheService.get'))?.value as T | undefined;
   }
 
   /**
@@ -90,7 +89,7 @@ export class CacheService {
       const policy =
         options instanceof CachePolicy ? options : CachePolicy.forLoad(options, this.options, 'CacheService.getOrSet');
       policy.signal?.throwIfAborted();
-      if (policy.useIf?.() === false) return Promise.resolve(factory(contextOf(policy)));
+      if (policy.useIf?.() === false) return this.#engine.bypass(key, factory, policy);
       return this.#engine.getOrLoad(key, factory, policy) as Promise<T>;
     } catch (error) {
       return Promise.reject(error as Error);
@@ -135,7 +134,9 @@ export class CacheService {
   async set(key: Key, value: unknown, options?: CacheSetOptions | CachePolicy): Promise<boolean> {
     const policy =
       options instanceof CachePolicy ? options : CachePolicy.forSet(options, this.options, 'CacheService.set');
-    return this.#engine.writes.set(this.#engine.keyOf(key), value, policy);
+    return this.#engine.tracer.write('set', policy.name, [key], () =>
+      this.#engine.writes.set(this.#engine.keyOf(key), value, policy),
+    );
   }
 
   /**
@@ -146,8 +147,10 @@ export class CacheService {
    */
   async setMany(entries: Iterable<readonly [key: Key, value: unknown]>, options?: CacheSetOptions): Promise<number> {
     const policy = CachePolicy.forSet(options, this.options, 'CacheService.setMany');
-    const values = [...entries].map(([key, value]) => [this.#engine.keyOf(key), value] as const);
-    return this.#engine.writes.setMany(values, policy);
+    const list = [...entries];
+    const keys = list.map(([key]) => key);
+    const values = list.map(([key, value]) => [this.#engine.keyOf(key), value] as const);
+    return this.#engine.tracer.write('set', policy.name, keys, () => this.#engine.writes.setMany(values, policy));
   }
 
   /**
@@ -160,7 +163,9 @@ export class CacheService {
    */
   async evict(key: Key, { quarantine = 0 }: { quarantine?: Duration } = {}): Promise<boolean> {
     const ms = toMilliseconds(quarantine, 'CacheService.evict', 'quarantine');
-    return this.#engine.writes.evict(this.#engine.keyOf(key), ms);
+    return this.#engine.tracer.write('evict', 'CacheService.evict', [key], () =>
+      this.#engine.writes.evict(this.#engine.keyOf(key), ms),
+    );
   }
 
   /**
@@ -170,7 +175,10 @@ export class CacheService {
    * @throws the first error, when all have been tried
    */
   async evictMany(keys: Iterable<Key>): Promise<number> {
-    return this.#engine.writes.evictMany([...keys].map((key) => this.#engine.keyOf(key)));
+    const list = [...keys];
+    return this.#engine.tracer.write('evict', 'CacheService.evictMany', list, () =>
+      this.#engine.writes.evictMany(list.map((key) => this.#engine.keyOf(key))),
+    );
   }
 
   /**
@@ -180,7 +188,9 @@ export class CacheService {
    * @throws RedisUnavailableError, RedisCommandError; the entry is then evicted when Redis answers again
    */
   async expire(key: Key): Promise<boolean> {
-    return this.#engine.writes.expire(this.#engine.keyOf(key));
+    return this.#engine.tracer.write('expire', 'CacheService.expire', [key], () =>
+      this.#engine.writes.expire(this.#engine.keyOf(key)),
+    );
   }
 
   /**
@@ -197,7 +207,10 @@ export class CacheService {
    */
   async invalidateTags(tags: readonly string[]): Promise<void> {
     const names = tagNames(parseOptions(tagsSchema, tags, 'CacheService.invalidateTags', 'tags'));
-    if (names.length > 0) await this.#engine.writes.invalidateTags(names);
+    if (names.length === 0) return;
+    await this.#engine.tracer.write('invalidate', 'CacheService.invalidateTags', [], () =>
+      this.#engine.writes.invalidateTags(names),
+    );
   }
 
   /**
@@ -228,7 +241,10 @@ export class CacheService {
   async deletePattern(glob: string, options: CacheDeletePatternOptions = {}): Promise<number> {
     const where = 'CacheService.deletePattern';
     const { dryRun, limit = Infinity } = parseOptions(deletePatternSchema, options, where);
-    if (typeof glob === 'string' && glob !== '') return this.#engine.writes.deletePattern(glob, { dryRun, limit });
+    if (typeof glob === 'string' && glob !== '')
+      return this.#engine.tracer.write('delete-pattern', 'CacheService.deletePattern', [], () =>
+        this.#engine.writes.deletePattern(glob, { dryRun, limit }),
+      );
     throw new InvalidOptionsError(where, [{ path: 'glob', message: "must be a text such as 'product:*'" }]);
   }
 
@@ -240,12 +256,12 @@ export class CacheService {
    * @throws RedisUnavailableError, RedisCommandError; all is then cleared when Redis answers again
    */
   async clear(): Promise<number> {
-    return this.#engine.writes.clear();
+    return this.#engine.tracer.write('clear', 'CacheService.clear', [], () => this.#engine.writes.clear());
   }
 
   /** Whether {@link get} would find a value, `null` and `undefined` included. `false` when Redis does not answer. */
   async has(key: Key): Promise<boolean> {
-    return (await this.#engine.find(key)) !== undefined;
+    return (await this.#engine.find(key, 'CacheService.has')) !== undefined;
   }
 
   /**

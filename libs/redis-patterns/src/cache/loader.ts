@@ -1,4 +1,5 @@
 import type { CachePolicy } from './cache-policy.js';
+import type { CacheTracer } from './cache-tracer.js';
 import type { CacheCounters } from './cache-stats.js';
 import type { Encoder } from './encoder.js';
 import type { Content } from './entry.js';
@@ -36,6 +37,7 @@ export interface LoaderOptions {
   readonly operationTimeout: number;
   readonly encoder: Encoder;
   readonly counters: CacheCounters;
+  readonly tracer: CacheTracer;
 }
 
 /** What a factory has made. */
@@ -104,7 +106,9 @@ export class Loader {
     counters.loads++;
     try {
       const context = new FactoryContext(flight, policy, copy?.entry.content);
-      const value = await withTimeout(factory(context), policy, flight);
+      const value = await this.options.tracer.load(policy.name, async () =>
+        withTimeout(factory(context), policy, flight),
+      );
       const loadMs = Math.round(performance.now() - startedAt);
       const skipped = context.skipped || (policy.skipIf?.(value as never) ?? false);
       const encoded = this.options.encoder.tryEncode(value, policy.name);

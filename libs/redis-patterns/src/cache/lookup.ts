@@ -1,5 +1,6 @@
 import { startTimer } from '../core/timer.js';
 import type { CachePolicy } from './cache-policy.js';
+import type { LookupNote } from './cache-tracer.js';
 import { CachedLoadError } from './cache.errors.js';
 import type { CacheCounters } from './cache-stats.js';
 import { decodeContent } from './entry.js';
@@ -37,6 +38,8 @@ export interface Wanted {
   readonly policy: CachePolicy;
   /** Called when the factory is not run for this caller, or not yet. */
   readonly onWait?: () => void;
+  /** For telemetry, while somebody listens. */
+  readonly note?: LookupNote | undefined;
 }
 
 /** Finds values: in this process, in Redis, in a load that runs already, by a load of its own. */
@@ -44,11 +47,13 @@ export class Lookup {
   constructor(private readonly parts: LookupParts) {}
 
   /** The value of a copy in this process; in an object, as `undefined` is a value. */
-  near(entryKey: string, { options, tags }: CachePolicy): { readonly value: unknown } | undefined {
+  near(entryKey: string, { options, tags }: CachePolicy, note?: LookupNote): { readonly value: unknown } | undefined {
     const { l1, counters } = this.parts;
     if (l1 === undefined || !options.useL1) return undefined;
     const copy = l1.get(entryKey, tags);
-    if (copy !== undefined) counters.l1Hits++;
+    if (copy === undefined) return undefined;
+    counters.l1Hits++;
+    if (note !== undefined) tell(note, 'hit', 'l1');
     return copy;
   }
 
@@ -81,8 +86,8 @@ export class Lookup {
 
   /** On the path of every hit: as few promises as can be. */
   getOrLoad(wanted: Wanted): Promise<unknown> {
-    const { entryKey, policy } = wanted;
-    const copy = this.near(entryKey, policy);
+    const { entryKey, policy, note } = wanted;
+    const copy = this.near(entryKey, policy, note);
     if (copy !== undefined) return Promise.resolve(copy.value);
     const budget = this.budget();
     return this.read(entryKey, policy, budget).then((found) =>
@@ -105,7 +110,10 @@ export class Lookup {
       if (found.state === 'stale') return this.#stale(wanted, found, budget);
       if (found.state === 'miss') this.#throwRemembered(wanted, policy.rememberedIn(found));
       signal?.throwIfAborted();
-      if (joins === 0) counters[found.state === 'miss' ? 'misses' : 'offline']++;
+      if (joins === 0) {
+        counters[found.state === 'miss' ? 'misses' : 'offline']++;
+        if (wanted.note !== undefined) tell(wanted.note, found.state === 'miss' ? 'miss' : 'bypass', 'load');
+      }
       const running = joins < MAX_JOINS && options.stampede !== 'none' ? flights.find(entryKey) : undefined;
       if (running === undefined) {
         const seenId = found.state === 'miss' ? found.seenId : '';
@@ -144,6 +152,7 @@ export class Lookup {
 
   #hit(wanted: Wanted, found: FoundValue): unknown {
     this.parts.counters.hits++;
+    if (wanted.note !== undefined) tell(wanted.note, 'hit', 'redis');
     const { beta } = wanted.policy.options;
     if (beta > 0 && isDue(found, beta) && this.parts.flights.find(wanted.entryKey) === undefined) {
       this.#refresh(wanted, found, this.budget());
@@ -163,14 +172,18 @@ export class Lookup {
       const { ticket } = flight;
       try {
         const outcome = await within(softTimeout, flight.wait(policy.signal));
-        if (outcome !== undefined && outcome.failure === undefined && running === undefined) return outcome.value;
-        if (outcome?.content !== undefined && ticket <= outcome.covers) return decodeContent(outcome.content);
+        const loaded = outcome !== undefined && outcome.failure === undefined && running === undefined;
+        const shared = outcome?.content !== undefined && ticket <= outcome.covers;
+        if ((loaded || shared) && wanted.note !== undefined) tell(wanted.note, 'miss', 'load');
+        if (loaded) return outcome.value;
+        if (shared) return decodeContent(outcome.content!);
       } catch {
         // Whoever started the refresh reports it.
         policy.signal?.throwIfAborted();
       }
     }
     counters.staleHits++;
+    if (wanted.note !== undefined) tell(wanted.note, 'stale', 'redis');
     return found.value;
   }
 
@@ -182,6 +195,12 @@ export class Lookup {
     flight.outcome.catch((error: unknown) => onRefreshFailed(wanted.policy, error));
     return flight;
   }
+}
+
+/** What was found first is what counts: after a load that was waited for there may be a hit. */
+function tell(note: LookupNote, outcome: string, source: string): void {
+  note.outcome ??= outcome;
+  note.source ??= source;
 }
 
 /** For a factory that is run without the cache. */

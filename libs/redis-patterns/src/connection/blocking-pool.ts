@@ -9,6 +9,8 @@ export interface BlockingPoolOptions {
   readonly options: ResolvedConnectionOptions;
   readonly socketPrefix: string;
   readonly onState: (change: StateChange) => void;
+  /** Nobody gave a socket back in time. */
+  readonly onOverload: (error: RedisUnavailableError) => void;
 }
 
 interface Waiter {
@@ -33,6 +35,10 @@ export class BlockingPool {
 
   get waiting(): number {
     return this.#waiters.size;
+  }
+
+  get handles(): readonly ClientHandle[] {
+    return [...this.#leases];
   }
 
   async use<T>(fn: (lease: BlockingLease) => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -90,7 +96,11 @@ export class BlockingPool {
       };
       const waiter: Waiter = { grant: settle(resolve), refuse: (error) => settle(() => reject(error))() };
       const text = `all ${maxBlocking} blocking sockets are in use (pool.maxBlocking)`;
-      const timer = setTimeout(() => waiter.refuse(this.#error('ERR_REDIS_OVERLOADED', text)), acquireTimeout);
+      const timer = setTimeout(() => {
+        const error = this.#error('ERR_REDIS_OVERLOADED', text);
+        this.setup.onOverload(error);
+        waiter.refuse(error);
+      }, acquireTimeout);
       const stopListening = onAbort(signal, (reason) => waiter.refuse(reason as Error));
       this.#waiters.add(waiter);
     });

@@ -228,7 +228,7 @@ export class Call<T> implements WaitingCall, Expiring {
 
   private fail(error: RedisUnavailableError | RedisCommandError): void {
     this.settle();
-    this.gate.onFailure(error);
+    this.gate.onFailure(error, this.attempts);
     // A caller that tries again at once would else keep the event loop from ever hearing that Redis is back.
     if (error.outcome === 'not-sent') setImmediate(this.reject, error);
     else this.reject(error);

@@ -18,17 +18,24 @@ export class ConnectionReporter {
     this.telemetry.emit('breaker', { connection: this.connection, node, state });
   }
 
-  failure(error: RedisUnavailableError | RedisCommandError): void {
+  /** @param attempts how often it was sent */
+  failure(error: RedisUnavailableError | RedisCommandError, role: ConnectionRole, attempts: number): void {
     const { operation, outcome, code, reply, elapsedMs, eventLoopDelayMs } = error;
     this.telemetry.emit('command', {
       connection: this.connection,
+      role,
       operation,
       outcome,
       code,
       ...(reply === undefined ? {} : { reply }),
       elapsedMs,
+      attempts,
       eventLoopDelayMs,
     });
+  }
+
+  gap(kind: 'pubsub' | 'tracking', reason: string, durationMs: number): void {
+    this.telemetry.emit('gap', { connection: this.connection, kind, reason, durationMs });
   }
 
   warning(code: string, message: string): void {

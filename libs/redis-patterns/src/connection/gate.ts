@@ -12,8 +12,8 @@ export interface GateOptions {
   readonly maxBufferedBytes: number;
 }
 
-/** A call that ended with a failure, for telemetry. */
-export type FailureListener = (error: RedisUnavailableError | RedisCommandError) => void;
+/** A call that ended with a failure, for telemetry; `attempts`: how often it was sent. */
+export type FailureListener = (error: RedisUnavailableError | RedisCommandError, attempts: number) => void;
 
 /** A call that has nothing under way: all that the end of the connection has to know of it. */
 export interface WaitingCall {

@@ -11,6 +11,7 @@ export {
 } from './connection.errors.js';
 export type { ConnectionUser } from './eviction.js';
 export { addressOf } from './connection-url.js';
+export type { RoleState } from './role-state.js';
 export { resolveConnectionOptions, type ResolvedConnectionOptions } from './connection.schema.js';
 export type {
   BreakerOptions,

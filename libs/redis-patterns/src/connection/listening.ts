@@ -11,6 +11,7 @@ import type {
   TrackingFeed,
   TrackingListener,
 } from './redis-connection.js';
+import { roleState, type RoleState } from './role-state.js';
 import { Subscriber } from './subscriber.js';
 import { Tracking } from './tracking.js';
 
@@ -23,6 +24,8 @@ export interface ListeningSetup {
   readonly onState: (role: ConnectionRole, change: StateChange) => void;
   /** Tells what the server does not allow this user. */
   readonly onRefused: (error: Error) => void;
+  /** Something may have been missed for so many milliseconds; told when that is over. */
+  readonly onGap: (kind: 'pubsub' | 'tracking', reason: string, durationMs: number) => void;
 }
 
 /** The sockets of a connection that only listen: one subscriber, and the tracking feeds. None is opened before it is used. */
@@ -46,6 +49,7 @@ export class Listening {
       request: this.#request('subscriber', this.#cluster === undefined ? undefined : () => this.#chooseHome()),
       onState: (change) => this.setup.onState('subscriber', change),
       onRefused: this.setup.onRefused,
+      onGap: (reason, ms) => this.setup.onGap('pubsub', reason, ms),
     });
     return this.#subscriber.subscribe(kind, name, handler);
   }
@@ -58,6 +62,7 @@ export class Listening {
         masters: () => this.#cluster?.nodes('master').map(hostPortOf),
         onState: (change) => this.setup.onState('tracking', change),
         onRefused: this.setup.onRefused,
+        onGap: (reason, ms) => this.setup.onGap('tracking', reason, ms),
       },
       listener,
     );
@@ -71,6 +76,12 @@ export class Listening {
         feed.close();
       },
     };
+  }
+
+  roles(): RoleState[] {
+    const subscriber = this.#subscriber === undefined ? [] : [this.#subscriber];
+    const tracking = [...this.#feeds].flatMap((feed) => feed.sockets);
+    return [roleState('subscriber', subscriber), roleState('tracking', tracking)];
   }
 
   /** The sockets may be at the wrong server: takes new ones. */

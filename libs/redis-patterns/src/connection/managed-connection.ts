@@ -6,6 +6,7 @@ import { BlockingPool } from './blocking-pool.js';
 import { ClientHandle } from './client-handle.js';
 import { RedisConnectError, RedisUnavailableError } from './connection.errors.js';
 import { ConnectionReporter } from './connection-reporter.js';
+import { offerGauges } from './connection-gauges.js';
 import type { ConnectionStats } from './connection-stats.js';
 import type { ResolvedConnectionOptions } from './connection.schema.js';
 import { DirectServers } from './direct.js';
@@ -24,6 +25,7 @@ import type {
   TrackingFeed,
   TrackingListener,
 } from './redis-connection.js';
+import { commandState, type RoleState } from './role-state.js';
 import { sentinelWatch, type SentinelWatch } from './sentinel-watch.js';
 import { awaitReady, plainTextWarning } from './startup.js';
 
@@ -70,14 +72,15 @@ export class ManagedConnection implements RedisConnection {
         onBreaker: (state, node) => reporter.breaker(state, node),
       });
     });
-    this.#gate = new Gate({ connection: name, commandTimeout, ...pool }, this.#handles, (error) =>
-      reporter.failure(error),
+    this.#gate = new Gate({ connection: name, commandTimeout, ...pool }, this.#handles, (error, attempts) =>
+      reporter.failure(error, 'command', attempts),
     );
     this.#blocking = new BlockingPool({
       connection: name,
       options,
       socketPrefix,
       onState: (change) => reporter.state('blocking', change),
+      onOverload: (error) => reporter.failure(error, 'blocking', 0),
     });
     this.#listening = new Listening({
       options,
@@ -85,8 +88,10 @@ export class ManagedConnection implements RedisConnection {
       client: this.client,
       onState: (role, change) => reporter.state(role, change),
       onRefused: (error) => reporter.error('ERR_REDIS_REFUSED', 'cannot listen', error),
+      onGap: (kind, reason, ms) => reporter.gap(kind, reason, ms),
     });
     this.#sentinels = sentinelWatch(options, () => this.#leaveServer());
+    offerGauges(telemetry, this);
   }
 
   /** Begins to connect; does not wait. The first call does it too. Idempotent. */
@@ -184,6 +189,17 @@ export class ManagedConnection implements RedisConnection {
       breaker: { state: this.options.breaker === false ? 'off' : state, openNodes: [...new Set(openNodes)] },
       server: { version, role, maxmemoryPolicy },
     };
+  }
+
+  /** The sockets of each role that has any. */
+  roles(): RoleState[] {
+    if (this.#closing !== undefined) return [];
+    const own = [commandState('command', this.#handles), commandState('blocking', this.#blocking.handles)];
+    return [...own, ...this.#listening.roles()].filter(({ sockets }) => sockets > 0);
+  }
+
+  get purpose(): ResolvedConnectionOptions['purpose'] {
+    return this.options.purpose;
   }
 
   /** Refuses new calls, lets those in flight end, and ends every socket, all within `closeTimeout`. Idempotent. */

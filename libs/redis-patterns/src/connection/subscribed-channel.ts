@@ -44,6 +44,10 @@ export class SubscribedChannel {
 
   constructor(readonly name: string) {}
 
+  get confirmed(): boolean {
+    return this.#confirmed;
+  }
+
   add(handler: SubscriptionHandler): Entry {
     const entry = new Entry(handler);
     this.#entries.add(entry);
@@ -68,11 +72,13 @@ export class SubscribedChannel {
     for (const entry of this.#entries) entry.confirm();
   }
 
-  lost(reason: string): void {
-    if (!this.#confirmed) return;
+  /** @returns whether it was listened to until now */
+  lost(reason: string): boolean {
+    if (!this.#confirmed) return false;
     this.#gap = reason;
     this.#confirmed = false;
     for (const entry of this.#entries) entry.lost();
+    return true;
   }
 
   fail(error: Error): void {

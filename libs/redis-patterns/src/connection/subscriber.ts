@@ -11,6 +11,8 @@ export interface SubscriberSetup {
   readonly onState: (change: StateChange) => void;
   /** Tells of a subscription that the server refused. */
   readonly onRefused: (error: Error) => void;
+  /** Messages may have been missed for so many milliseconds; told when that is over. */
+  readonly onGap: (reason: string, durationMs: number) => void;
 }
 
 const PONG_TIMEOUT = 2000;
@@ -20,15 +22,18 @@ const PONG_TIMEOUT = 2000;
  * all of it again, and whoever may have missed something in between hears so, once, before the next message.
  */
 export class Subscriber {
-  readonly #handle: ClientHandle;
+  /** @internal for its state */
+  readonly handle: ClientHandle;
   readonly #heartbeat: Heartbeat;
   readonly #channels = { channel: new Map<string, SubscribedChannel>(), pattern: new Map<string, SubscribedChannel>() };
   #reason = 'the connection was lost';
+  /** Since when a channel that was listened to is not any more. */
+  #lost: { readonly reason: string; readonly at: number } | undefined;
 
   constructor(private readonly setup: SubscriberSetup) {
-    this.#handle = new ClientHandle(setup.request, { onState: (change) => this.#changed(change) });
-    this.#heartbeat = new Heartbeat(this.#handle, setup.request.options.pingInterval, PONG_TIMEOUT);
-    const { client } = this.#handle;
+    this.handle = new ClientHandle(setup.request, { onState: (change) => this.#changed(change) });
+    this.#heartbeat = new Heartbeat(this.handle, setup.request.options.pingInterval, PONG_TIMEOUT);
+    const { client } = this.handle;
     client.on('messageBuffer', (channel: Buffer, payload: Buffer) => {
       const name = channel.toString();
       this.#channels.channel.get(name)?.deliver(payload, name);
@@ -36,7 +41,14 @@ export class Subscriber {
     client.on('pmessageBuffer', (pattern: string, channel: Buffer, payload: Buffer) =>
       this.#channels.pattern.get(pattern)?.deliver(payload, channel.toString()),
     );
-    this.#handle.connect();
+    this.handle.connect();
+  }
+
+  /** Whether all that it is asked to listen to is confirmed. */
+  get hears(): boolean {
+    return Object.values(this.#channels).every((channels) =>
+      [...channels.values()].every(({ confirmed }) => confirmed),
+    );
   }
 
   /** Listens from now on; the server's confirmation can be waited for. */
@@ -46,7 +58,7 @@ export class Subscriber {
     if (channel === undefined) {
       channel = new SubscribedChannel(name);
       channels.set(name, channel);
-      if (this.#handle.isReady) this.#ask(kind, [channel]);
+      if (this.handle.isReady) this.#ask(kind, [channel]);
     }
     const entry = channel.add(handler);
     return {
@@ -54,7 +66,7 @@ export class Subscriber {
       close: () => {
         if (!channel.remove(entry) || channels.get(name) !== channel) return;
         channels.delete(name);
-        if (this.#handle.isReady) this.#forget(kind, name);
+        if (this.handle.isReady) this.#forget(kind, name);
       },
     };
   }
@@ -62,12 +74,12 @@ export class Subscriber {
   /** Drops the socket and takes a new one. */
   reset(reason: string): void {
     this.#reason = reason;
-    this.#handle.reset();
+    this.handle.reset();
   }
 
   close(error: Error): void {
     this.#heartbeat.stop();
-    this.#handle.destroy();
+    this.handle.destroy();
     for (const channels of Object.values(this.#channels)) {
       for (const channel of channels.values()) channel.fail(error);
       channels.clear();
@@ -78,7 +90,9 @@ export class Subscriber {
     this.setup.onState(change);
     if (change.to === 'close') {
       for (const channels of Object.values(this.#channels)) {
-        for (const channel of channels.values()) channel.lost(this.#reason);
+        for (const channel of channels.values()) {
+          if (channel.lost(this.#reason)) this.#lost ??= { reason: this.#reason, at: performance.now() };
+        }
       }
       this.#reason = 'the connection was lost';
     } else if (change.to === 'ready') {
@@ -90,13 +104,16 @@ export class Subscriber {
   /** Without a reply nothing is lost: the socket is gone, and the next one is asked again. */
   #ask(kind: ChannelKind, channels: readonly SubscribedChannel[]): void {
     if (channels.length === 0) return;
-    const client = this.#handle.client as Redis;
+    const client = this.handle.client as Redis;
     const names = channels.map(({ name }) => name);
     const asked = kind === 'channel' ? client.subscribe(...names) : client.psubscribe(...names);
-    const { epoch } = this.#handle;
+    const { epoch } = this.handle;
     asked.then(
       () => {
-        if (this.#handle.epoch === epoch) for (const channel of channels) channel.confirm();
+        if (this.handle.epoch !== epoch) return;
+        for (const channel of channels) channel.confirm();
+        if (this.#lost !== undefined) this.setup.onGap(this.#lost.reason, performance.now() - this.#lost.at);
+        this.#lost = undefined;
       },
       (error: unknown) => {
         const failure = classify(error);
@@ -111,7 +128,7 @@ export class Subscriber {
   }
 
   #forget(kind: ChannelKind, name: string): void {
-    const client = this.#handle.client as Redis;
+    const client = this.handle.client as Redis;
     const asked = kind === 'channel' ? client.unsubscribe(name) : client.punsubscribe(name);
     asked.catch(() => undefined);
   }

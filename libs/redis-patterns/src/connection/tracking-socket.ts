@@ -24,40 +24,41 @@ const REFUSED_RETRY = 5000;
 /** The feed of one server: a socket that redirects its notices to itself. */
 export class TrackingSocket {
   armed = false;
-  readonly #handle: ClientHandle;
+  /** @internal for its state */
+  readonly handle: ClientHandle;
   readonly #heartbeat: Heartbeat;
   #retry: NodeJS.Timeout | undefined;
 
   constructor(private readonly setup: TrackingSocketSetup) {
-    this.#handle = new ClientHandle(setup.request, {
+    this.handle = new ClientHandle(setup.request, {
       onState: (change) => {
         setup.onState(change);
         if (change.to === 'ready') void this.#arm();
         else if (change.to === 'close') this.#disarm();
       },
     });
-    this.#heartbeat = new Heartbeat(this.#handle, PING_INTERVAL, PONG_TIMEOUT);
+    this.#heartbeat = new Heartbeat(this.handle, PING_INTERVAL, PONG_TIMEOUT);
     // ioredis passes the array of keys on as it comes, although it calls it a message.
-    this.#handle.client.on('messageBuffer', (_channel: Buffer, keys: readonly Buffer[] | null) =>
+    this.handle.client.on('messageBuffer', (_channel: Buffer, keys: readonly Buffer[] | null) =>
       setup.invalidated(keys),
     );
-    this.#handle.connect();
+    this.handle.connect();
   }
 
   /** Drops the socket and takes a new one. */
   reset(): void {
-    this.#handle.reset();
+    this.handle.reset();
   }
 
   close(): void {
     this.#heartbeat.stop();
     clearTimeout(this.#retry);
-    this.#handle.destroy();
+    this.handle.destroy();
   }
 
   /** In this order: once it is subscribed, a RESP2 socket takes no other command. */
   async #arm(): Promise<void> {
-    const client = this.#handle.client as Redis;
+    const client = this.handle.client as Redis;
     try {
       const id = await client.client('ID');
       await client.call('CLIENT', 'TRACKING', 'ON', 'REDIRECT', id, 'BCAST', 'PREFIX', this.setup.prefix);

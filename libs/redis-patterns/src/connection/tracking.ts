@@ -1,5 +1,6 @@
 import type { ClientRequest } from './client-factory.js';
 import { addressOf, type HostPort } from './connection-url.js';
+import type { RoleSocket } from './role-state.js';
 import type { TrackingFeed, TrackingListener } from './redis-connection.js';
 import { TrackingSocket, type TrackingSocketSetup } from './tracking-socket.js';
 
@@ -8,6 +9,8 @@ export interface TrackingSetup extends Pick<TrackingSocketSetup, 'prefix' | 'onS
   readonly request: (node?: HostPort) => ClientRequest;
   /** In a Cluster the masters that there are now; `undefined`: there is one server. */
   readonly masters: () => readonly HostPort[] | undefined;
+  /** Changes may have been missed for so many milliseconds; told when that is over. */
+  readonly onGap: (reason: string, durationMs: number) => void;
 }
 
 const THE_SERVER = 'the server';
@@ -20,6 +23,7 @@ const THE_SERVER = 'the server';
 export class Tracking implements TrackingFeed {
   readonly #sockets = new Map<string, TrackingSocket>();
   #armed = false;
+  #lost: { readonly reason: string; readonly at: number } | undefined;
   #closed = false;
 
   constructor(
@@ -27,6 +31,10 @@ export class Tracking implements TrackingFeed {
     private readonly listener: TrackingListener,
   ) {
     this.follow();
+  }
+
+  get sockets(): readonly RoleSocket[] {
+    return [...this.#sockets.values()].map(({ handle, armed }) => ({ handle, hears: armed }));
   }
 
   get armed(): boolean {
@@ -81,5 +89,7 @@ export class Tracking implements TrackingFeed {
     this.#armed = armed;
     if (armed) this.listener.armed();
     else this.listener.lost(reason);
+    if (armed && this.#lost !== undefined) this.setup.onGap(this.#lost.reason, performance.now() - this.#lost.at);
+    this.#lost = armed ? undefined : { reason, at: performance.now() };
   }
 }

@@ -2,12 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { EngineContext } from '../connection/index.js';
 import { InvalidOptionsError, parseOptions, sleep, type ErrorCode, type OptionIssue } from '../core/index.js';
-import { InvalidKeyError, missingInKey, type Key } from '../keys/index.js';
+import { InvalidKeyError, keyTemplate, missingInKey, type Key } from '../keys/index.js';
+import type { PatternTracer, TracedOperation } from '../telemetry/index.js';
 import { Admission } from './admission.js';
 import type { Execution, IdempotencyContext } from './execution.js';
 import { Finisher } from './finisher.js';
 import { IdempotencyCommands, type Claim } from './idempotency-commands.js';
-import { IdempotencyUnkeptError } from './idempotency.errors.js';
+import { IdempotencyRefusedError, IdempotencyUnkeptError } from './idempotency.errors.js';
 import {
   idempotencyRunSchema,
   mergeIdempotencyCall,
@@ -38,12 +39,14 @@ export class IdempotencyService {
   readonly #contexts = new AsyncLocalStorage<Execution>();
   readonly #running = new Map<Execution, Promise<unknown>>();
   readonly #warned = new Set<string>();
+  readonly #tracer: PatternTracer;
 
   constructor(
     private readonly context: EngineContext,
     /** @internal */
     readonly options: ResolvedIdempotencyOptions,
   ) {
+    this.#tracer = context.telemetry.tracer('idempotency', context.connection.name);
     this.#commands = new IdempotencyCommands(context);
     this.#admission = new Admission(this.#commands, this.#finisher, () => {
       const message = "Redis could not be asked, so a call runs unprotected (onStoreError: 'open'). This is said once.";
@@ -97,11 +100,29 @@ export class IdempotencyService {
    *
    * @internal
    */
-  async perform<T>(key: Key, fingerprint: string, call: ResolvedIdempotencyCall, task: Task<T>): Promise<T> {
+  perform<T>(key: Key, fingerprint: string, call: ResolvedIdempotencyCall, task: Task<T>): Promise<T> {
+    if (!this.#tracer.active) return this.#perform(key, fingerprint, call, task);
+    const facts = { operation: 'run', name: task.where ?? 'IdempotencyService.run', keyTemplate: keyTemplate(key) };
+    return this.#tracer.run(facts, (operation) => this.#perform(key, fingerprint, call, task, operation), {
+      failed: outcomeOfError,
+    });
+  }
+
+  async #perform<T>(
+    key: Key,
+    fingerprint: string,
+    call: ResolvedIdempotencyCall,
+    task: Task<T>,
+    operation?: TracedOperation,
+  ): Promise<T> {
     const claim: Claim = { record: this.#commands.recordOf(key), fingerprint, token: randomUUID() };
     const begun = await this.#admission.begin(claim, call);
     if (begun === UNKEPT) throw new IdempotencyUnkeptError();
-    if (typeof begun === 'string') return task.replay(begun);
+    if (typeof begun === 'string') {
+      if (operation !== undefined) operation.outcome = 'replayed';
+      return task.replay(begun);
+    }
+    if (operation !== undefined) operation.outcome = 'executed';
     const running = this.#execute(begun, call, task);
     this.#running.set(begun, running);
     try {
@@ -211,6 +232,12 @@ export class IdempotencyService {
     this.#warned.add(topic);
     this.context.telemetry.emit('warning', { pattern: 'Idempotency', code, message });
   }
+}
+
+/** What was refused has a word of its own; else the function has failed. */
+function outcomeOfError(error: unknown, { outcome }: TracedOperation): string {
+  if (outcome !== undefined || !(error instanceof IdempotencyRefusedError)) return 'failed';
+  return error.code.slice('ERR_IDEMPOTENCY_'.length).toLowerCase();
 }
 
 /** What plain JavaScript can give, and what would be the same work for everybody. */

@@ -19,10 +19,14 @@ export interface LeaseOwner {
   readonly commandTimeout: number;
   /** Called when the lease has been lost, and when it is being released. */
   ended(lease: HeldLease): void;
+  /** Called when it was lost, by nobody's wish. */
+  lost(lease: HeldLease, reason: LockLostReason): void;
 }
 
 /** How a lease is kept; times are milliseconds. */
 export interface Keeping {
+  /** Who asks, for telemetry: `Class.method`. */
+  readonly name: string;
   readonly lease: number;
   readonly maxHold: number;
   readonly autoExtend: boolean;
@@ -58,6 +62,10 @@ export class HeldLease implements Expiring {
     this.#deadline = localDeadline(grant.sentAt, keeping.lease);
     this.#maxHoldAt = grant.sentAt + keeping.maxHold;
     this.#keepOn();
+  }
+
+  get name(): string {
+    return this.keeping.name;
   }
 
   get key(): string {
@@ -151,7 +159,7 @@ export class HeldLease implements Expiring {
 
   /** Tells the holder to stop, and gives it back all the same. */
   async shutDown(): Promise<void> {
-    if (this.isHeld) this.#lose('max-hold');
+    if (this.isHeld) this.#end('max-hold');
     await this.release();
   }
 
@@ -178,8 +186,11 @@ export class HeldLease implements Expiring {
   /** It was not ours any more: released by our own first try, expired on the way, or lost while we thought we had it. */
   #notThere(reply: 0 | -1, maybeReleased: boolean): boolean {
     if (performance.now() >= this.deadline) return false;
-    if (!maybeReleased) this.#lost ??= new LockLostError(this.key, reply === 0 ? 'stolen' : 'expired');
-    return maybeReleased;
+    if (maybeReleased) return true;
+    const reason = reply === 0 ? 'stolen' : 'expired';
+    if (this.#lost === undefined) this.owner.lost(this, reason);
+    this.#lost ??= new LockLostError(this.key, reason);
+    return false;
   }
 
   get #leftover(): Leftover {
@@ -195,6 +206,11 @@ export class HeldLease implements Expiring {
   }
 
   #lose(reason: LockLostReason): void {
+    this.owner.lost(this, reason);
+    this.#end(reason);
+  }
+
+  #end(reason: LockLostReason): void {
     this.#lost = new LockLostError(this.key, reason);
     this.#stop();
     this.#controller?.abort(this.#lost);

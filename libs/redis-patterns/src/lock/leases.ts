@@ -5,6 +5,7 @@ import type { AcquisitionRequest, Busy } from './acquisition.js';
 import { Acquisitions, shuttingDown } from './acquisitions.js';
 import { HeldLease, type Keeping, type LeaseOwner } from './held-lease.js';
 import { Identity } from './identity.js';
+import { LeaseTracer, type LeaseKind, type Taken } from './lease-tracer.js';
 import { LockUnavailableError } from './lock.errors.js';
 import { Reaper } from './reaper.js';
 import type { Resource } from './resource.js';
@@ -32,8 +33,16 @@ export class Leases {
     (ms) => this.#held.forEach((lease) => lease.wasSuspended(ms)),
   );
 
-  constructor(private readonly context: EngineContext) {
+  readonly #trace: LeaseTracer;
+
+  /** @param kind what is leased, for telemetry */
+  constructor(
+    private readonly context: EngineContext,
+    kind: LeaseKind = 'lock',
+  ) {
     const { commandTimeout } = context.connection;
+    this.#trace = new LeaseTracer(context, kind);
+    this.#trace.offerHeld(() => this.#held.size);
     this.wakeUps = new WakeUps(context, this.identity);
     this.reaper = new Reaper(commandTimeout);
     this.#acquisitions = new Acquisitions(this);
@@ -42,13 +51,18 @@ export class Leases {
       firstLooks: new Deadlines(),
       commandTimeout,
       ended: (lease) => void this.#held.delete(lease),
+      lost: (lease, reason) => this.#trace.lost(lease, reason),
     };
   }
 
   /**
    * @throws LockUnavailableError, `signal.reason`
    */
-  async take(resource: Resource, call: LeaseCall): Promise<HeldLease | Busy> {
+  take(resource: Resource, call: LeaseCall): Promise<HeldLease | Busy> {
+    return this.#trace.acquire(call, () => this.#take(resource, call));
+  }
+
+  async #take(resource: Resource, call: LeaseCall): Promise<HeldLease | Busy> {
     const { lease, wait, liveness, signal } = call;
     const outcome = await this.#acquisitions.obtain({ resource, lease, wait, liveness, signal });
     if (!('token' in outcome)) return outcome;
@@ -64,8 +78,8 @@ export class Leases {
   }
 
   /** Runs a function under something that was taken, and gives it back. Its result and its error pass unchanged. */
-  async runUnder<T>(taken: { release(): Promise<unknown> }, fn: () => Promise<T> | T): Promise<T> {
-    const running = this.#run(taken, fn);
+  async runUnder<T>(taken: Taken, fn: () => Promise<T> | T): Promise<T> {
+    const running = this.#trace.held(taken, () => this.#run(taken, fn));
     this.#running.add(running);
     try {
       return await running;
@@ -105,7 +119,7 @@ export class Leases {
     }
   }
 
-  async #run<T>(taken: { release(): Promise<unknown> }, fn: () => Promise<T> | T): Promise<T> {
+  async #run<T>(taken: Taken, fn: () => Promise<T> | T): Promise<T> {
     try {
       return await fn();
     } finally {

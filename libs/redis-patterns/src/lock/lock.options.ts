@@ -177,10 +177,13 @@ export function mergeLockCall(
   call: z.output<typeof lockUsingSchema>,
   defaults: ResolvedLockOptions,
   autoExtend: boolean,
+  /** Who asks, for telemetry: `Class.method`. */
+  name: string,
 ): ResolvedLockCall {
   if (defaults.redlock !== undefined) refuse('a lock', redlockIssues(defaults.redlock.nodes, call.fair));
   const leaseMs = call.lease ?? defaults.lease;
   return {
+    name,
     lease: leaseMs,
     wait: call.wait ?? defaults.wait,
     maxHold: Math.max(leaseMs, call.maxHold ?? defaults.maxHold),

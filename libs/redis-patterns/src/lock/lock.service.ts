@@ -232,7 +232,12 @@ export class LockService {
     autoExtend: boolean,
   ): ResolvedLockCall {
     return this.#calls.of(method, options, () =>
-      mergeLockCall(parseOptions(schema, options, `LockService.${method}`), this.options, autoExtend),
+      mergeLockCall(
+        parseOptions(schema, options, `LockService.${method}`),
+        this.options,
+        autoExtend,
+        `LockService.${method.slice(0, -2)}`,
+      ),
     );
   }
 

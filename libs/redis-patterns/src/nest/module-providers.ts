@@ -7,6 +7,7 @@ import { patternParts } from './pattern-parts.js';
 import { PatternsApp } from './patterns-app.js';
 import { PatternsLifecycle } from './patterns-lifecycle.js';
 import { RedisConnections } from './redis-connections.js';
+import { RedisTelemetry } from './redis-telemetry.js';
 import { resolveModuleOptions } from './redis-patterns.options.js';
 
 /** Everything that the module provides, apart from its options. */
@@ -28,10 +29,16 @@ export function moduleProviders(connectionNames: ReadonlySet<string>): {
     inject: [PatternsApp],
     useFactory: (owner: PatternsApp) => new RedisConnections(owner),
   };
+  const telemetry: FactoryProvider<RedisTelemetry> = {
+    provide: RedisTelemetry,
+    inject: [PatternsApp],
+    useFactory: (owner: PatternsApp) => new RedisTelemetry(owner),
+  };
   return {
     providers: [
       app,
       connections,
+      telemetry,
       ...clients,
       ...services,
       PatternsLifecycle,
@@ -42,6 +49,7 @@ export function moduleProviders(connectionNames: ReadonlySet<string>): {
       PATTERNS_RUNTIME,
       PatternsExplorer,
       RedisConnections,
+      RedisTelemetry,
       ...tokens,
       ...clients.map((client) => client.provide),
     ],

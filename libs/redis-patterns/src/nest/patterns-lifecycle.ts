@@ -35,7 +35,7 @@ export class PatternsLifecycle implements OnModuleInit, BeforeApplicationShutdow
   ) {
     this.#moduleRef = moduleRef;
     this.#modules = modules;
-    this.#logger = new TelemetryLogger(app.telemetry.app);
+    this.#logger = new TelemetryLogger(app.telemetry, app.options.telemetry);
   }
 
   async onModuleInit(): Promise<void> {

@@ -9,6 +9,7 @@ import { InvalidOptionsError } from '../core/errors.js';
 import { closest, parseOptions } from '../core/options.js';
 import type { AnyPatternPart } from './pattern-part.js';
 import { patternParts, type PatternOptions } from './pattern-parts.js';
+import { resolveTelemetryOptions, type ResolvedTelemetryOptions, type TelemetryOptions } from './telemetry.options.js';
 
 /** Options of {@link RedisPatternsModule}. Each pattern takes `connection`, the name of the connection that it uses. */
 export interface RedisPatternsOptions extends PatternOptions {
@@ -18,6 +19,8 @@ export interface RedisPatternsOptions extends PatternOptions {
   connection?: string | ConnectionOptions;
   /** More connections by name, for example `{ cache: …, durable: … }`. */
   connections?: Record<string, string | ConnectionOptions>;
+  /** What the library says of itself. */
+  telemetry?: TelemetryOptions;
 }
 
 /** Gives the options, for `useClass` and `useExisting`. */
@@ -48,6 +51,7 @@ export interface ResolvedModuleOptions {
   readonly patterns: ReadonlyMap<AnyPatternPart, { readonly connection?: string | undefined }>;
   /** Patterns that the application configured, hence uses. */
   readonly configured: ReadonlySet<AnyPatternPart>;
+  readonly telemetry: ResolvedTelemetryOptions;
 }
 
 const NAME = /^[A-Za-z0-9._-]{1,64}$/;
@@ -65,6 +69,7 @@ const schema = z.strictObject({
   connections: z
     .record(z.string().regex(NAME, "a name is 1 to 64 letters, digits, '.', '_' or '-'"), connectionValue())
     .optional(),
+  telemetry: z.unknown().optional(),
   ...Object.fromEntries(patternParts.map((part) => [part.option, z.unknown().optional()])),
 });
 
@@ -74,7 +79,7 @@ const schema = z.strictObject({
  * @throws InvalidOptionsError naming each option and its remedy
  */
 export function resolveModuleOptions(raw: RedisPatternsOptions, where: string): ResolvedModuleOptions {
-  const { namespace, connection, connections = {}, ...rest } = parseOptions(schema, raw, where);
+  const { namespace, connection, connections = {}, telemetry, ...rest } = parseOptions(schema, raw, where);
   if (connection !== undefined && connections[DEFAULT_CONNECTION] !== undefined) {
     throw new InvalidOptionsError(where, [
       { path: 'connections.default', message: "and 'connection' both define the default connection; give it once" },
@@ -99,7 +104,13 @@ export function resolveModuleOptions(raw: RedisPatternsOptions, where: string): 
     for (const node of part.nodesOf?.(options) ?? []) checkConnectionName(`${part.option}.nodes`, node, known, where);
   }
   const configured = new Set(patternParts.filter((part) => given[part.option] !== undefined));
-  return { namespace, connections: resolved, patterns, configured };
+  return {
+    namespace,
+    connections: resolved,
+    patterns,
+    configured,
+    telemetry: resolveTelemetryOptions(telemetry, where),
+  };
 }
 
 function checkConnectionName(path: string, name: string, known: readonly string[], where: string): void {

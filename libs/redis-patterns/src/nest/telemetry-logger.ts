@@ -1,76 +1,76 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { Logger } from '@nestjs/common';
-import { telemetryChannel, type TelemetryEvents, type TelemetryPayload } from '../telemetry/index.js';
+import { TelemetryListener, type Telemetry, type TelemetryPayload } from '../telemetry/index.js';
+import { FoldedLog } from './folded-log.js';
+import type { ResolvedTelemetryOptions } from './telemetry.options.js';
 
-type Listener = (message: unknown) => void;
-
-/** Milliseconds after which a connection that is still down is worth another line. */
-const REMINDER_INTERVAL = 60_000;
-
-/** Writes what one application should know to Nest's logger. Subscribers run inside of the publisher: none may throw. */
+/** Writes what one application should know to its logger: a line for each change of a state, repeats folded. */
 export class TelemetryLogger {
-  readonly #listeners: readonly (readonly [keyof TelemetryEvents, Listener])[];
-  readonly #loggers = new Map<string, Logger>();
+  readonly #listener: TelemetryListener;
+  readonly #log: FoldedLog;
   /** Sockets that are known to be down, and when that was said last: a reconnection attempt that fails is no news. */
   readonly #down = new Map<string, number>();
 
-  constructor(private readonly app: string) {
-    this.#listeners = [
-      this.#on('connection', (event) => this.#connection(event)),
-      this.#on('breaker', (event) => this.#breaker(event)),
-      this.#on('warning', ({ pattern, message }) => this.#logger(pattern).warn(message)),
-      this.#on('error', ({ pattern, message, error }) => this.#logger(pattern).error(message, stackOf(error))),
-    ];
+  constructor(
+    telemetry: Telemetry,
+    private readonly options: ResolvedTelemetryOptions,
+  ) {
+    this.#listener = new TelemetryListener(telemetry.app);
+    this.#log = new FoldedLog(options.logger === false ? undefined : options.logger, options.logRepeat);
   }
 
   start(): void {
-    for (const [name, listener] of this.#listeners) subscribe(telemetryChannel(name), listener);
+    const { logger, slow } = this.options;
+    if (logger === false) return;
+    this.#listener
+      .on('connection', (event) => this.#connection(event))
+      .on('breaker', (event) => this.#breaker(event))
+      .on('gap', (event) => this.#gap(event))
+      .on('lock-lost', (event) => this.#lockLost(event))
+      .on('warning', ({ pattern, message }) => this.#log.write('warn', pattern, message))
+      .on('error', ({ pattern, message, error }) => this.#log.write('error', pattern, message, stackOf(error)));
+    if (slow === undefined) return;
+    this.#listener.onOperation(({ pattern, operation, name, outcome = '', elapsedMs = 0 }) => {
+      if (elapsedMs < slow) return;
+      const message = `${pattern}.${operation} of ${name} took ${Math.round(elapsedMs)} ms (${outcome})`;
+      this.#log.write('debug', 'Slow', message);
+    });
   }
 
   stop(): void {
-    for (const [name, listener] of this.#listeners) unsubscribe(telemetryChannel(name), listener);
-  }
-
-  #on<Name extends keyof TelemetryEvents>(
-    name: Name,
-    handle: (event: TelemetryPayload<Name>) => void,
-  ): readonly [Name, Listener] {
-    const listener = (message: unknown): void => {
-      const event = message as TelemetryPayload<Name>;
-      if (event.app === this.app) handle(event);
-    };
-    return [name, listener];
+    this.#listener.close();
+    this.#log.close();
   }
 
   #connection({ connection, role, to, reason }: TelemetryPayload<'connection'>): void {
     const socket = `${connection} (${role})`;
     if (to === 'ready') {
       if (this.#down.delete(socket))
-        this.#logger('Connection').log(`Redis connection '${connection}' (${role}) is back`);
+        this.#log.state('log', 'Connection', `Redis connection '${connection}' (${role}) is back`);
     } else if (to === 'close') {
       const now = performance.now();
       const told = this.#down.get(socket);
-      if (told !== undefined && now - told < REMINDER_INTERVAL) return;
+      if (told !== undefined && now - told < this.options.logRepeat) return;
       this.#down.set(socket, now);
       const why = reason === undefined ? '' : `: ${reason}`;
-      this.#logger('Connection').warn(
-        `Redis connection '${connection}' (${role}) is ${told === undefined ? 'lost' : 'still lost'}${why}`,
-      );
+      const what = told === undefined ? 'lost' : 'still lost';
+      this.#log.state('warn', 'Connection', `Redis connection '${connection}' (${role}) is ${what}${why}`);
     }
   }
 
   #breaker({ connection, node, state }: TelemetryPayload<'breaker'>): void {
-    const logger = this.#logger('Connection');
     const server = `Redis connection '${connection}': ${node}`;
-    if (state === 'open') logger.warn(`${server} does not answer; calls to it fail at once until it does`);
-    else logger.log(`${server} answers again`);
+    if (state === 'closed') return this.#log.state('log', 'Connection', `${server} answers again`);
+    this.#log.state('warn', 'Connection', `${server} does not answer; calls to it fail at once until it does`);
   }
 
-  #logger(pattern: string): Logger {
-    const context = `RedisPatterns:${pattern}`;
-    const logger = this.#loggers.get(context) ?? new Logger(context);
-    this.#loggers.set(context, logger);
-    return logger;
+  #gap({ connection, kind, reason, durationMs }: TelemetryPayload<'gap'>): void {
+    const what = kind === 'pubsub' ? 'messages' : 'changes of cached keys';
+    const message = `Redis connection '${connection}': ${what} may have been missed for ${Math.round(durationMs)} ms (${reason})`;
+    this.#log.write('warn', 'Connection', message);
+  }
+
+  #lockLost({ kind, name, reason, heldMs }: TelemetryPayload<'lock-lost'>): void {
+    const what = kind === 'leader' ? 'The lead' : kind === 'semaphore' ? 'Permits' : 'A lock';
+    this.#log.write('error', 'Lock', `${what} of ${name} ended before the time: ${reason}, after ${heldMs} ms`);
   }
 }
 

@@ -18,7 +18,9 @@ import {
 import { Receipts } from './receipts.js';
 import { Selection, type CallFacts } from './selection.js';
 import { decideAcross, type SlotAnswer } from './slots.js';
+import type { PatternTracer } from '../telemetry/index.js';
 import { StoreFailureReporter } from './store-failure.js';
+import { traceDecision } from './traced-decision.js';
 
 /** What a decision may need beside its charges. */
 export interface DecideOptions extends CallFacts {
@@ -39,11 +41,13 @@ export class Decider {
   readonly #selection: Selection;
   readonly #cache: BlockCache | undefined;
   readonly #failure: StoreFailureReporter;
+  readonly #tracer: PatternTracer;
 
   constructor(
     context: EngineContext,
     private readonly options: ResolvedRateLimitOptions,
   ) {
+    this.#tracer = context.telemetry.tracer('ratelimit', context.connection.name);
     this.store = new LimitStore(context);
     this.local = new LocalLimiter(options.localShare);
     this.#selection = new Selection(options);
@@ -62,6 +66,11 @@ export class Decider {
    * @throws RateLimitUnavailableError, RedisCommandError as `RateLimitService.consume`
    */
   decide(charges: readonly Charge[], options: DecideOptions = {}): Promise<RateLimitResult> {
+    if (!this.#tracer.active) return this.#decide(charges, options);
+    return traceDecision(this.#tracer, charges, options.mode, () => this.#decide(charges, options));
+  }
+
+  #decide(charges: readonly Charge[], options: DecideOptions): Promise<RateLimitResult> {
     return this.#selection.isPlain(charges) ? this.#ask(charges, options) : this.#askSelected(charges, options);
   }
 

@@ -2,7 +2,8 @@ import type { EngineContext, RedisConnection } from '../connection/index.js';
 import { runScript } from '../scripting/index.js';
 import { cancelScript } from './scripts.generated.js';
 import { Publisher, type PublishItem, type PublishOptions } from './producer/publisher.js';
-import { StreamBook } from './stream-book.js';
+import { StreamBook, type KnownStream } from './stream-book.js';
+import { PublishTracer } from './stream-tracer.js';
 import type { StreamDefinition, StreamEvents, StreamName } from './stream-definition.js';
 import type { ClassValidation } from './message-schema.js';
 import type { ResolvedStreamOptions } from './stream.options.js';
@@ -26,6 +27,7 @@ const IN_FLIGHT = 256;
 export class StreamProducer {
   readonly #book: StreamBook;
   readonly #publisher: Publisher;
+  readonly #tracer: PublishTracer;
 
   constructor(
     context: EngineContext,
@@ -35,6 +37,7 @@ export class StreamProducer {
   ) {
     this.#book = new StreamBook(context, options, connectionOf);
     this.#publisher = new Publisher(options, ofClass);
+    this.#tracer = new PublishTracer(context);
   }
 
   /**
@@ -63,7 +66,7 @@ export class StreamProducer {
   ): Promise<string>;
   publish(stream: string | StreamDefinition, payload: unknown, options?: PublishOptions): Promise<string>;
   async publish(stream: StreamName, payload: unknown, options: PublishOptions = {}): Promise<string> {
-    return this.#publisher.publish(this.#book.get(stream), payload, options);
+    return this.#publish(this.#book.get(stream), payload, options);
   }
 
   /**
@@ -88,7 +91,7 @@ export class StreamProducer {
     for (let from = 0; from < items.length; from += IN_FLIGHT) {
       const part = items.slice(from, from + IN_FLIGHT);
       const attempts = part.map(({ payload, ...options }) =>
-        this.#publisher.publish(known, payload, options).then(toResult, toFailure),
+        this.#publish(known, payload, options).then(toResult, toFailure),
       );
       results.push(...(await Promise.all(attempts)));
     }
@@ -105,6 +108,14 @@ export class StreamProducer {
   async cancel(stream: StreamName, id: string): Promise<boolean> {
     const { context, keys } = this.#book.get(stream);
     return (await runScript(context.connection, cancelScript, [keys.delayed, keys.delayedBody], [id])) === 1;
+  }
+
+  #publish(stream: KnownStream, payload: unknown, options: PublishOptions): Promise<string> {
+    return this.#tracer.publish(stream.name, () => {
+      const { headers: given } = options;
+      const headers = stream.context.telemetry.withCarrier(given);
+      return this.#publisher.publish(stream, payload, headers === given ? options : { ...options, headers });
+    });
   }
 }
 

@@ -1,1 +1,14 @@
-export { Telemetry, telemetryChannel, type TelemetryEvents, type TelemetryPayload } from './telemetry.js';
+export { telemetryChannel } from './channels.js';
+export type { TelemetryEvents, TelemetryPayload } from './events.js';
+export type { GaugeName, GaugeSample } from './gauges.js';
+export { TelemetryListener } from './listening.js';
+export type { WatchedLoop } from './loops.js';
+export {
+  TRACED_PATTERNS,
+  type OperationFacts,
+  type TraceCarrier,
+  type TracedOperation,
+  type TracedPattern,
+} from './operation.js';
+export { Telemetry, type Around } from './telemetry.js';
+export type { PatternTracer } from './tracer.js';

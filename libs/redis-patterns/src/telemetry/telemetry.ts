@@ -1,74 +1,53 @@
-import { channel, type Channel } from 'node:diagnostics_channel';
+import { EVENTS } from './channels.js';
+import type { TelemetryEvents } from './events.js';
+import { Gauges } from './gauges.js';
+import { Loops } from './loops.js';
+import type { TracedOperation, TracedPattern } from './operation.js';
+import type { TraceCarrier } from './operation.js';
+import { PatternTracer } from './tracer.js';
 
-/** Payload of each channel `redis-patterns:<name>`. No key, value, argument, URL or user is ever part of one. */
-export interface TelemetryEvents {
-  /** A socket changed its state. */
-  connection: { connection: string; role: string; from: string; to: string; reason?: string };
-  /** A call that did not end well. */
-  command: {
-    connection: string;
-    operation: string;
-    outcome: string;
-    code: string;
-    reply?: string;
-    elapsedMs: number;
-    eventLoopDelayMs: number;
-  };
-  /** Calls are kept from a server that does not answer (`open`), or are let through again. */
-  breaker: { connection: string; node: string; state: 'open' | 'closed' };
-  /**
-   * How far a consumer group has come, from each of its readers every 5 s: entries not delivered (`undefined`: Redis cannot
-   * tell), delivered and not done, waiting for another attempt, dead; and the age of the oldest entry that is not done.
-   */
-  lag: {
-    stream: string;
-    group: string;
-    lag: number | undefined;
-    pending: number;
-    retries: number;
-    deadLetters: number;
-    oldestMs: number;
-    members: number;
-  };
-  /** Something that works, but that somebody should look at. */
-  warning: { pattern: string; code: string; message: string };
-  /** Something that went wrong where no caller could be told. */
-  error: { pattern: string; code: string; message: string; error?: unknown };
-}
-
-/**
- * Held for as long as the process runs. Node forgets a channel that nobody holds; if one of the same name is made before that is
- * cleaned up, Node 20 forgets the new one as well, and what is published no longer reaches its subscribers.
- */
-const CHANNELS: Readonly<Record<keyof TelemetryEvents, Channel>> = {
-  connection: channel('redis-patterns:connection'),
-  command: channel('redis-patterns:command'),
-  breaker: channel('redis-patterns:breaker'),
-  lag: channel('redis-patterns:lag'),
-  warning: channel('redis-patterns:warning'),
-  error: channel('redis-patterns:error'),
-};
-
-export type TelemetryPayload<Name extends keyof TelemetryEvents> = TelemetryEvents[Name] & { readonly app: string };
-
-export function telemetryChannel(name: keyof TelemetryEvents): string {
-  return String(CHANNELS[name].name);
-}
+/** Runs an operation inside of something, such as an active span. What it does not run is run without it; it must not wait. */
+export type Around = (operation: TracedOperation, run: () => Promise<unknown>) => void;
 
 /**
  * What engines tell the world, over `node:diagnostics_channel`; the logger and other sinks subscribe and filter by `app`,
  * so that two applications in one process never see each other's events.
  */
 export class Telemetry {
+  /** Set by `nestjs-redis-patterns/otel`. */
+  around: Around | undefined;
+  /** The trace context to send along with a message; set by `nestjs-redis-patterns/otel`. */
+  carrier: (() => TraceCarrier) | undefined;
+  /** What can be read at any time, for metrics. */
+  readonly gauges = new Gauges();
+  /** Loops that should turn, for health answers. */
+  readonly loops = new Loops();
+
   constructor(readonly app: string) {}
 
-  /** Whether anybody listens: for what takes work to find out. */
-  isHeard(name: keyof TelemetryEvents): boolean {
-    return CHANNELS[name].hasSubscribers;
+  emit<Name extends keyof TelemetryEvents>(name: Name, payload: TelemetryEvents[Name]): void {
+    const target = EVENTS[name];
+    if (target.hasSubscribers) target.publish({ ...payload, app: this.app });
   }
 
-  emit<Name extends keyof TelemetryEvents>(name: Name, payload: TelemetryEvents[Name]): void {
-    const target = CHANNELS[name];
-    if (target.hasSubscribers) target.publish({ ...payload, app: this.app });
+  /** Whether anybody listens, for events that cost something to find out. */
+  isHeard(name: keyof TelemetryEvents): boolean {
+    return EVENTS[name].hasSubscribers;
+  }
+
+  tracer(pattern: TracedPattern, connection: string): PatternTracer {
+    return new PatternTracer(this, pattern, connection);
+  }
+
+  /** Headers of a message with the trace context of the caller. */
+  withCarrier(headers: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> | undefined {
+    if (this.carrier === undefined) return headers;
+    try {
+      const { traceparent, tracestate } = this.carrier();
+      if (traceparent === undefined) return headers;
+      return { ...headers, traceparent, ...(tracestate === undefined ? {} : { tracestate }) };
+    } catch {
+      return headers;
+    }
   }
 }

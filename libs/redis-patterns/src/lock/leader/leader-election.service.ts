@@ -1,5 +1,6 @@
 import type { EngineContext } from '../../connection/index.js';
-import type { Key } from '../../keys/index.js';
+import { keyTemplate, type Key } from '../../keys/index.js';
+import type { GaugeSample } from '../../telemetry/index.js';
 import { ownerOf } from '../identity.js';
 import { Leases } from '../leases.js';
 import type { LockInfo } from '../lock.service.js';
@@ -27,15 +28,17 @@ const PATIENCE = 60_000;
 export class LeaderElectionService {
   readonly #leases: Leases;
   readonly #locks: SingleLocks;
-  readonly #campaigns = new Set<Campaign>();
+  /** And their names for telemetry. */
+  readonly #campaigns = new Map<Campaign, string>();
 
   constructor(
     private readonly context: EngineContext,
     private readonly options: ResolvedLockOptions,
   ) {
-    this.#leases = new Leases(context);
+    this.#leases = new Leases(context, 'leader');
     const setup = { context, wakePrefix: this.#leases.wakeUps.prefix, liveness: options.liveness };
     this.#locks = new SingleLocks(setup, 'leader');
+    context.telemetry.gauges.add('leader', () => this.#leads());
   }
 
   /**
@@ -49,11 +52,18 @@ export class LeaderElectionService {
     const campaign = new Campaign({
       leases: this.#leases,
       resource: leaderResource(this.#locks.resource(this.#locks.keysOf(name), true), leaseMs),
-      call: { lease: termOf(leaseMs), wait: PATIENCE, maxHold: Infinity, autoExtend: true, liveness },
+      call: {
+        name: nameOf(name),
+        lease: termOf(leaseMs),
+        wait: PATIENCE,
+        maxHold: Infinity,
+        autoExtend: true,
+        liveness,
+      },
       onError: (message, error) =>
         this.context.telemetry.emit('error', { pattern: 'Lock', code: 'ERR_LOCK_CAMPAIGN', message, error }),
     });
-    this.#campaigns.add(campaign);
+    this.#campaigns.set(campaign, nameOf(name));
     void campaign.over.then(() => this.#campaigns.delete(campaign));
     return campaign;
   }
@@ -70,9 +80,19 @@ export class LeaderElectionService {
     return { owner: ownerOf(token), fence: BigInt(fence), remainingMs: leftMs, waiting };
   }
 
+  *#leads(): Iterable<GaugeSample> {
+    const { name: connection } = this.context.connection;
+    for (const [{ isLeader }, name] of this.#campaigns) yield { labels: { connection, name }, value: isLeader ? 1 : 0 };
+  }
+
   /** Resigns everywhere. */
   async close(): Promise<void> {
-    await Promise.all([...this.#campaigns].map((campaign) => campaign.resign()));
+    await Promise.all([...this.#campaigns.keys()].map((campaign) => campaign.resign()));
     await this.#leases.close(0);
   }
+}
+
+/** A text is what the code says; of parts the first is. */
+function nameOf(name: Key): string {
+  return typeof name === 'string' ? name : (keyTemplate(name) ?? 'leader');
 }

@@ -51,7 +51,7 @@ const runOnce: MethodPattern<unknown> = {
     const runs = runtime.engine(RunOnceService);
     const locks = runtime.engine(LockService);
     const run = resolveRunOnce(options);
-    const held = mergeLockCall({ lease, maxHold, wait: 0 }, locks.options, true);
+    const held = mergeLockCall({ lease, maxHold, wait: 0 }, locks.options, true, site.name);
     const unlocked = async (call: DecoratedCall) =>
       (await runs.claimRun(name, run, where)) ? call.proceed() : undefined;
     const locked = (call: DecoratedCall) => {

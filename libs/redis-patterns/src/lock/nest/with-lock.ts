@@ -50,7 +50,7 @@ const withLock: MethodPattern<unknown> = {
   bind(raw, runtime, site) {
     const { key, onBusy, ...given } = parseOptions(optionsSchema, raw, `@WithLock on ${site.name}`);
     const locks = runtime.engine(LockService);
-    const resolved = mergeLockCall(given, locks.options, true);
+    const resolved = mergeLockCall(given, locks.options, true, site.name);
     if (typeof key !== 'function') checkLiteral(key, locks, site);
     const keyOf = typeof key === 'function' ? (key as Around) : () => key;
     return (call) =>

@@ -78,6 +78,7 @@ export class ReadWriteLocks {
         parseOptions(schema, raw, `LockService.readWrite().${name}.${method}`),
         this.options,
         autoExtend,
+        `LockService.readWrite().${name}.${method.slice(0, -2)}`,
       );
     };
     const take = async (call: ResolvedLockCall): Promise<Handle | LockTimeoutError> => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RedisUnavailableError, type EngineContext, type Operation } from '../../connection/index.js';
 import { backoffDelay, InvalidOptionsError, parseOptions, sleep } from '../../core/index.js';
 import { runScript } from '../../scripting/index.js';
+import type { PatternTracer } from '../../telemetry/index.js';
 import { LockUnavailableError } from '../lock.errors.js';
 import { runOnceTimeScript } from '../scripts.generated.js';
 import {
@@ -27,7 +28,11 @@ const PATIENCE = 5000;
 export class RunOnceService {
   readonly #closing = new AbortController();
 
-  constructor(private readonly context: EngineContext) {}
+  readonly #tracer: PatternTracer;
+
+  constructor(private readonly context: EngineContext) {
+    this.#tracer = context.telemetry.tracer('lock', context.connection.name);
+  }
 
   /**
    * Claims the current run of a name.
@@ -46,7 +51,15 @@ export class RunOnceService {
    *
    * @internal
    */
-  async claimRun(name: string, { slot, ttl }: ResolvedRunOnce, where: string): Promise<boolean> {
+  claimRun(name: string, run: ResolvedRunOnce, where: string): Promise<boolean> {
+    if (!this.#tracer.active) return this.#claimRun(name, run, where);
+    return this.#tracer.run({ operation: 'run-once', name }, () => this.#claimRun(name, run, where), {
+      ended: (claimed, operation) => (operation.outcome = claimed ? 'claimed' : 'skipped'),
+      failed: (error) => (error instanceof LockUnavailableError ? 'unavailable' : undefined),
+    });
+  }
+
+  async #claimRun(name: string, { slot, ttl }: ResolvedRunOnce, where: string): Promise<boolean> {
     const base = this.keyOf(name);
     const until = performance.now() + PATIENCE;
     const key = slot === undefined ? base : this.keyOf(name, nameOf(await this.#now(base, until), slot, where));

@@ -35,7 +35,7 @@ export class SemaphoreService {
     private readonly context: EngineContext,
     private readonly options: ResolvedLockOptions,
   ) {
-    this.#leases = new Leases(context);
+    this.#leases = new Leases(context, 'semaphore');
   }
 
   /**
@@ -102,7 +102,7 @@ export class SemaphoreService {
     autoExtend: boolean,
   ): Promise<{ handle: PermitHandle; call: ResolvedLockCall } | LockTimeoutError> {
     const { limit, permits, ...given } = parseSemaphoreCall(raw, method);
-    const call = mergeLockCall(given, this.options, autoExtend);
+    const call = mergeLockCall(given, this.options, autoExtend, `SemaphoreService.${method.slice(0, -2)}`);
     const { liveness } = this.options;
     const rules = { permits, limit, liveness };
     const resource = new Permits(this.context, semaphoreKeys(this.context, key), rules, this.#leases.wakeUps.prefix);

@@ -112,6 +112,9 @@ export class Moves {
         fromMemory ? { effect: 'once' } : {},
       ),
     );
+    const { stream } = this.scope;
+    const { name: connection } = context.connection;
+    context.telemetry.emit('dead-letter', { connection, stream, group, reason, attempts: entry.failures });
     const text = `Entry ${entry.originalId} of ${label} is a dead letter now (${reason})`;
     report(this.scope, 'ERR_STREAM_DEAD_LETTER', text, error);
   }

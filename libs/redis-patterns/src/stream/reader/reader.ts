@@ -2,6 +2,7 @@ import { sleep } from '../../core/abort.js';
 import { backoffDelay } from '../../core/backoff.js';
 import type { BlockingLease } from '../../connection/index.js';
 import { runScript } from '../../scripting/index.js';
+import type { WatchedLoop } from '../../telemetry/index.js';
 import { commitScript } from '../scripts.generated.js';
 import { LeaseLostError } from '../stream.errors.js';
 import type { StreamTransaction } from '../transaction.js';
@@ -13,6 +14,7 @@ import { Group } from './group.js';
 import { Held } from './held.js';
 import { HeldEntry } from './held-entry.js';
 import { LeaseKeeper } from './lease.js';
+import { newLoop, turned } from './loop.js';
 import { Moves } from './moves.js';
 import { Preparation } from './preparation.js';
 import { Promoter } from './promoter.js';
@@ -57,8 +59,11 @@ export class StreamReader {
   readonly #leases: LeaseKeeper;
   readonly #moves: Moves;
   readonly #promoter: Promoter;
+  readonly #upkeep: Upkeep;
   readonly #dispatcher: Dispatcher;
   readonly #troubles: Troubles;
+  readonly #loop: WatchedLoop;
+  #endWatch: () => void = () => undefined;
   #socket: BlockingSocket | undefined;
   #loops: Promise<unknown> | undefined;
   #draining: Promise<void> | undefined;
@@ -84,12 +89,14 @@ export class StreamReader {
     this.#claims = new Claims(scope, held, (entries) => this.#accept(entries));
     this.#leases = new LeaseKeeper(scope, held);
     this.#promoter = new Promoter(scope, held);
+    this.#upkeep = new Upkeep(scope, held);
     const hooks = {
       acknowledge: (entry: HeldEntry) => acks.add(entry),
       retryIsDueIn: (ms: number) => this.#promoter.lookIn(ms),
     };
     const moves = (this.#moves = new Moves(scope, held, hooks, signal));
     this.#troubles = new Troubles(scope);
+    this.#loop = newLoop(scope);
     const actions = {
       ack: (entry: HeldEntry) => acks.confirmed(entry),
       extend: (entry: HeldEntry) => this.#leases.extend(entry),
@@ -114,9 +121,10 @@ export class StreamReader {
     if (this.#loops !== undefined || this.#stop.signal.aborted) return;
     const { signal } = this.#stop;
     this.#state = 'connecting';
-    this.#loops = Promise.all([this.#serve(), this.#claims.serve(signal), new Upkeep(this.scope).serve(signal)]);
+    this.#loops = Promise.all([this.#serve(), this.#claims.serve(signal), this.#upkeep.serve(signal)]);
     this.#leases.start();
     this.#promoter.start();
+    this.#endWatch = this.scope.context.telemetry.loops.add(this.#loop);
   }
 
   /**
@@ -133,6 +141,7 @@ export class StreamReader {
     this.#state = 'draining';
     this.#dispatcher.stop();
     this.#promoter.stop();
+    this.#endWatch();
     this.#stop.abort(new Error('the reader stops'));
     if (this.#loops !== undefined) {
       await this.#socket?.interrupt();
@@ -193,13 +202,16 @@ export class StreamReader {
       await this.#claims.recoverOwn();
       this.#mayHaveStrays = false;
     }
+    this.#loop.waiting = true;
     await this.#held.whenRoom(Math.max(1, Math.floor(prefetch / 2)), signal);
+    turned(this.#loop, false);
     this.#becomeReady();
     this.#reading();
     const { room } = this.#held;
     // COUNT is for each of the two streams.
     const found = await socket.read((this.#retriesWait ? Math.ceil(room / 2) : room) || 1);
     this.#failures = 0;
+    turned(this.#loop, true);
     this.#troubles.over();
     this.#retriesWait = false;
     for (const [key, entries] of found) {
@@ -224,6 +236,7 @@ export class StreamReader {
     const { signal } = this.#stop;
     if (signal.aborted) return;
     this.#state = 'connecting';
+    turned(this.#loop, false);
     // The reply that was lost may have delivered entries.
     this.#mayHaveStrays = true;
     const cure = this.#troubles.happened(error);

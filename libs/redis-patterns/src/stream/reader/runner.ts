@@ -7,6 +7,7 @@ import {
   StreamDrainedError,
   UnrecoverableMessageError,
 } from '../stream.errors.js';
+import { handlerTracer, traceHandler } from '../stream-tracer.js';
 import type { Held } from './held.js';
 import type { HeldEntry } from './held-entry.js';
 import type { Moves } from './moves.js';
@@ -34,8 +35,12 @@ export class Runner {
     const context = this.#context(prepared, decision);
     this.#begin(entry, route);
     try {
-      if (route.options.timeout === undefined) await route.handler(prepared.body, context);
-      else await this.#limited(route.options.timeout, route, prepared.body, context, [entry], [decision]);
+      const tracer = handlerTracer(this.parts.scope);
+      if (tracer.active)
+        await traceHandler(tracer, { scope: this.parts.scope, prepared, decision }, () =>
+          this.#call(prepared, context, decision),
+        );
+      else await this.#call(prepared, context, decision);
       if (decision.work !== undefined) await decision.work;
     } catch (error) {
       await settledWork(decision);
@@ -68,6 +73,13 @@ export class Runner {
       if (failure === undefined) this.#resolved(entry, route, decisions[index]!);
       else this.#threw(entry, route, decisions[index]!, failure);
     });
+  }
+
+  #call({ entry, route, body }: Prepared, context: StreamContext, decision: Decision): unknown {
+    const { timeout } = route.options;
+    return timeout === undefined
+      ? route.handler(body, context)
+      : this.#limited(timeout, route, body, context, [entry], [decision]);
   }
 
   #context(prepared: Prepared, decision: Decision): StreamContext {

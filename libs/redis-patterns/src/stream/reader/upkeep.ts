@@ -1,6 +1,7 @@
 import { sleep } from '../../core/abort.js';
 import { readFigures } from '../figures.js';
 import { trimStream } from '../trimming.js';
+import type { Held } from './held.js';
 import { warn, type ReaderScope } from './scope.js';
 
 /** One member of all looks at the length in that time, milliseconds. */
@@ -12,15 +13,18 @@ export class Upkeep {
   readonly #abandoned = new Set<string>();
   #trimAt = performance.now() + TRIM_INTERVAL * Math.random();
 
-  constructor(private readonly scope: ReaderScope) {}
+  constructor(
+    private readonly scope: ReaderScope,
+    private readonly held: Held,
+  ) {}
 
   /** Until the signal aborts. */
   async serve(signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
-        await sleep(FIGURES_INTERVAL * (0.9 + Math.random() / 5), signal);
         // What fails has been reported by the gate, and is done next time.
         await this.#tellFigures().catch(() => undefined);
+        await sleep(FIGURES_INTERVAL * (0.9 + Math.random() / 5), signal);
         if (performance.now() >= this.#trimAt) await this.#trim().catch(() => undefined);
       }
     } catch {
@@ -32,7 +36,9 @@ export class Upkeep {
     const { context, keys, stream, group } = this.scope;
     if (!context.telemetry.isHeard('lag')) return;
     const figures = await readFigures(context, keys, group);
-    if (figures !== undefined) context.telemetry.emit('lag', { stream, group, ...figures });
+    if (figures === undefined) return;
+    const { name: connection } = context.connection;
+    context.telemetry.emit('lag', { connection, stream, group, ...figures, inFlight: this.held.size });
   }
 
   async #trim(): Promise<void> {

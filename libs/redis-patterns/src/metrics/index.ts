@@ -1,0 +1,2 @@
+export { RedisPatternsMetricsModule } from './nest/metrics.module.js';
+export type { MetricsOptions } from './metrics.options.js';

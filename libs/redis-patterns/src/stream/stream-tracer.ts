@@ -1,0 +1,85 @@
+import type { EngineContext } from '../connection/index.js';
+import type { PatternTracer } from '../telemetry/index.js';
+import type { Prepared } from './reader/preparation.js';
+import type { ReaderScope } from './reader/scope.js';
+import type { Decision, Settlement } from './stream-context.js';
+import { StreamDrainedError, UnrecoverableMessageError } from './stream.errors.js';
+
+const OUTCOMES: Readonly<Record<Settlement | 'timeout', string>> = {
+  ack: 'ack',
+  commit: 'ack',
+  retry: 'retry',
+  timeout: 'retry',
+  deadLetter: 'dead_letter',
+};
+
+/** Tells what is published, by the name of the stream. */
+export class PublishTracer {
+  readonly #tracer: PatternTracer;
+
+  constructor({ telemetry, connection }: EngineContext) {
+    this.#tracer = telemetry.tracer('stream', connection.name);
+  }
+
+  /** @param publish writes the message, with the trace context of where it runs */
+  publish(stream: string, publish: () => Promise<string>): Promise<string> {
+    if (!this.#tracer.active) return publish();
+    return this.#tracer.run({ operation: 'publish', name: stream, stream }, publish, {
+      ended: (_, operation) => (operation.outcome = 'published'),
+    });
+  }
+}
+
+/** What is known of a message when its handler begins. */
+export interface HandlerRun {
+  readonly scope: ReaderScope;
+  readonly prepared: Prepared;
+  readonly decision: Decision;
+}
+
+export function handlerTracer({ context: { telemetry, connection } }: ReaderScope): PatternTracer {
+  return telemetry.tracer('stream', connection.name);
+}
+
+/** Runs a handler, and tells what becomes of its message. */
+export function traceHandler(tracer: PatternTracer, run: HandlerRun, handle: () => unknown): unknown {
+  const { scope, prepared } = run;
+  const { entry, route, message, headers } = prepared;
+  const { traceparent, tracestate } = headers;
+  const facts = {
+    operation: 'process',
+    name: route.name,
+    stream: scope.stream,
+    group: scope.group,
+    messageId: message.messageId ?? entry.originalId,
+    carrier: { traceparent, tracestate },
+  };
+  const attempts = entry.failures + 1;
+  return tracer.run(facts, handle, {
+    ended: (_, operation) => {
+      operation.attempts = attempts;
+      operation.outcome = entry.lost ? 'lost' : outcomeOf(run);
+    },
+    failed: (error, operation) => {
+      operation.attempts = attempts;
+      return entry.lost ? 'lost' : outcomeOfError(run, error, attempts);
+    },
+  });
+}
+
+function outcomeOf({ decision, prepared: { route, entry } }: HandlerRun): string {
+  const { settled = 'ack' } = decision;
+  return settled === 'retry' && entry.failures + 1 >= route.options.retry.attempts ? 'dead_letter' : OUTCOMES[settled];
+}
+
+function outcomeOfError(
+  { decision, prepared: { route, entry } }: HandlerRun,
+  error: unknown,
+  attempts: number,
+): string {
+  const { settled } = decision;
+  if (settled !== undefined && settled !== 'retry' && settled !== 'timeout') return OUTCOMES[settled];
+  if (entry.abortReason instanceof StreamDrainedError) return 'aborted';
+  if (error instanceof UnrecoverableMessageError) return 'dead_letter';
+  return attempts >= route.options.retry.attempts ? 'dead_letter' : 'retry';
+}
