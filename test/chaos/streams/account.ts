@@ -6,6 +6,8 @@ export interface Published extends Body {
   readonly startedAt: number;
   endedAt: number;
   outcome: 'ok' | 'refused' | 'not-sent' | 'unknown';
+  /** What each attempt was told. */
+  readonly told: string[];
   /** Ids of its entry that were answered: several when it was published again under its `dedupId`. */
   readonly ids: Set<string>;
   /** All replicas have it: no failover may lose it. */
@@ -40,20 +42,22 @@ interface Run extends Begun {
 export class Account {
   readonly published = new Map<string, Published>();
   readonly exceptions: Exceptions = { deletions: [], failovers: [], outages: [], stops: [], deaths: new Map() };
-  readonly #runs = new Map<string, Run>();
+  readonly #byId = new Map<string, Run>();
+  /** In the order in which they were written down. */
+  readonly runs: Run[] = [];
   readonly #done: Record<Group, Set<string>> = { a: new Set(), b: new Set() };
 
   add(begun: readonly Begun[], ended: readonly Ended[]): void {
-    for (const record of begun) this.#runs.set(record.run, record);
+    for (const record of begun) {
+      const run: Run = { ...record };
+      this.#byId.set(run.run, run);
+      this.runs.push(run);
+    }
     for (const record of ended) {
-      const run = this.#runs.get(record.run)!;
+      const run = this.#byId.get(record.run)!;
       run.ended = record;
       if (!record.failed) this.#done[run.group].add(run.id);
     }
-  }
-
-  get runs(): readonly Run[] {
-    return [...this.#runs.values()];
   }
 
   /** Runs of messages that somebody had begun before. */
@@ -79,12 +83,11 @@ export class Account {
     return [...this.published.values()].filter((message) => message.ids.size > 1 && !this.#forgotten(message));
   }
 
-  /** Runs of what was surely never published. */
-  ghosts(): Run[] {
-    return this.runs.filter(({ id }) => {
-      const outcome = this.published.get(id)?.outcome;
-      return outcome !== 'ok' && outcome !== 'unknown';
-    });
+  /** What was run although its publisher was told that it was not published. */
+  ghosts(): (Published | undefined)[] {
+    const ids = new Set(this.runs.map(({ id }) => id));
+    const published = [...ids].map((id) => this.published.get(id));
+    return published.filter((message) => message?.outcome !== 'ok' && message?.outcome !== 'unknown');
   }
 
   /** Attempts that count the failures of another group, or more than there may be. */

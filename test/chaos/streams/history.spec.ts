@@ -8,7 +8,7 @@ import { ATTEMPTS, LEASE, Place, STREAM_KEY } from './place.js';
 
 const MESSAGES = LONG ? 50_000 : 1000;
 /** Milliseconds between two messages of one publisher. */
-const PAUSE = LONG ? 5 : 15;
+const PAUSE = LONG ? 2 : 15;
 
 type Fault = (place: Place) => Promise<unknown>;
 

@@ -53,7 +53,7 @@ export class Publishers {
     const body: Body = { id: `${n}`, fails };
     const replicated = options.replicaAck !== undefined;
     const times = { startedAt: clock(), endedAt: Infinity };
-    const record: Published = { ...body, ...times, outcome: 'not-sent', ids: new Set(), replicated };
+    const record: Published = { ...body, ...times, outcome: 'not-sent', told: [], ids: new Set(), replicated };
     this.records.set(body.id, record);
     if (n % 2 === 1 || replicated) await this.#send(body, options, record);
     else await this.#sendAgain(body, { ...options, dedupId: body.id }, record);
@@ -71,7 +71,11 @@ export class Publishers {
         record.ids.add(id);
         return 'ok';
       },
-      (error: unknown) => (error instanceof StreamPublishError ? 'unknown' : outcomeOf(error)),
+      (error: unknown) => {
+        const outcome = error instanceof StreamPublishError ? 'unknown' : outcomeOf(error);
+        record.told.push(`${outcome}: ${(error as Error).message}`);
+        return outcome;
+      },
     );
     // What may have arrived once may have arrived.
     if (outcome === 'ok' || record.outcome !== 'unknown') record.outcome = record.outcome === 'ok' ? 'ok' : outcome;

@@ -10,18 +10,19 @@ import {
   StreamRuntime,
   type StreamContext,
 } from 'nestjs-redis-patterns';
-import { programData, tellParent } from '../../../support/parent.js';
+import { onParent, programData, tellParent } from '../../../support/parent.js';
 import type { PlainConnection } from '../../../support/topologies.js';
 
 export interface ApplicationSetup {
   readonly connection: PlainConnection;
   readonly namespace: string;
   readonly drainTimeout: number;
-  /** Milliseconds that a handler takes; `'forever'`: it ends when it is told to. */
-  readonly takes: number | 'forever';
+  /** When a handler ends: the spec says so, or its signal. */
+  readonly ends: 'told' | 'aborted';
 }
 
-const { connection, namespace, drainTimeout, takes } = programData<ApplicationSetup>();
+const { connection, namespace, drainTimeout, ends } = programData<ApplicationSetup>();
+const told = new Promise<void>((resolve) => onParent('finish', () => resolve()));
 
 class Database {
   #open = true;
@@ -72,8 +73,8 @@ class Billing {
   @StreamConsumer({ stream: 'work', group: 'g', concurrency: 2, prefetch: 3, lease: '30s', block: 5000 })
   async bill(@MessageBody() body: unknown, @MessageContext() ctx: StreamContext): Promise<void> {
     await tellParent({ type: 'begin', body });
-    if (takes === 'forever') await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
-    else await new Promise((resolve) => setTimeout(resolve, takes));
+    if (ends === 'aborted') await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
+    else await told;
     const reason = (ctx.signal.reason as { code?: string } | undefined)?.code;
     await tellParent({ type: 'end', body, reason, open: this.orders.query() && this.audit.query() });
     ctx.signal.throwIfAborted();
