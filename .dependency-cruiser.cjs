@@ -1,6 +1,6 @@
 // The directions of the dependencies, as CONTRIBUTING.md draws them; `npm run deps` checks them.
 const LIB = '^libs/redis-patterns/src';
-const PATTERNS = '(cache|rate-limit|lock|stream|throttler|idempotency)';
+const PATTERNS = '(cache|rate-limit|lock|stream|pubsub|throttler|idempotency)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { command } from '../../scripts/servers/resp.mjs';
 
 /** A pattern that has rules of its own in docs/connections.md, by the name of its options. */
-export type AclPattern = 'cache' | 'rateLimit' | 'lock' | 'stream' | 'idempotency';
+export type AclPattern = 'cache' | 'rateLimit' | 'lock' | 'stream' | 'pubsub' | 'idempotency';
 
 /** A server that an administrator reaches without a password, as the shared ones are. */
 interface OpenServer {
@@ -49,6 +49,7 @@ export const ACL_EXTRAS: Partial<Record<AclPattern, readonly string[]>> = {
     'cache, with tagIndex',
   ],
   lock: ['lock, with replicaAck'],
+  pubsub: ['pubsub, with patterns: each one literally as it is subscribed'],
 };
 
 /** The groups that apply to an application which uses all of these patterns. */

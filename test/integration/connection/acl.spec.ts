@@ -4,6 +4,7 @@ import {
   CacheService,
   IdempotencyService,
   LockService,
+  PubSubService,
   RateLimitService,
   RedisPatternsModule,
   StreamProducer,
@@ -25,6 +26,7 @@ const USES: Record<AclPattern, (app: App) => Promise<unknown>> = {
   idempotency: (app) => app.get(IdempotencyService).run('key', 'payload', () => 'done'),
   lock: (app) => app.get(LockService).using('key', {}, () => 'done'),
   stream: (app) => app.get(StreamProducer).publish('orders', {}),
+  pubsub: (app) => app.get(PubSubService).publish('news', {}, { delivery: 'reliable' }),
 };
 const PATTERNS = Object.keys(USES) as AclPattern[];
 

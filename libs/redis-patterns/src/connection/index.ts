@@ -10,6 +10,7 @@ export {
 } from './connection.errors.js';
 export type { ConnectionUser } from './eviction.js';
 export { addressOf } from './connection-url.js';
+export { nodeFor } from './node-for.js';
 export { resolveConnectionOptions, type ResolvedConnectionOptions } from './connection.schema.js';
 export type {
   BreakerOptions,
@@ -30,6 +31,7 @@ export type {
   RedisConnection,
   Subscription,
   SubscriptionHandler,
+  SubscriptionLoss,
   TrackingFeed,
   TrackingListener,
 } from './redis-connection.js';

@@ -4,6 +4,8 @@ import type { IdempotencyOptions } from '../idempotency/index.js';
 import { idempotencyPart } from '../idempotency/nest/index.js';
 import type { LockOptions } from '../lock/index.js';
 import { lockPart } from '../lock/nest/index.js';
+import type { PubSubOptions } from '../pubsub/index.js';
+import { pubSubPart } from '../pubsub/nest/index.js';
 import type { RateLimitOptions } from '../rate-limit/index.js';
 import { rateLimitPart } from '../rate-limit/nest/index.js';
 import type { StreamOptions } from '../stream/index.js';
@@ -17,6 +19,7 @@ export interface PatternOptions {
   idempotency?: IdempotencyOptions;
   lock?: LockOptions;
   stream?: StreamOptions;
+  pubsub?: PubSubOptions;
 }
 
 /** Every pattern of the library. */
@@ -26,4 +29,5 @@ export const patternParts: readonly AnyPatternPart[] = [
   idempotencyPart,
   lockPart,
   streamPart,
+  pubSubPart,
 ];

@@ -6,11 +6,15 @@ type Listener = (message: unknown) => void;
 
 /** Milliseconds after which a connection that is still down is worth another line. */
 const REMINDER_INTERVAL = 60_000;
+/** Milliseconds between two lines about gaps of one subscription. */
+const GAP_INTERVAL = 10_000;
 
 /** Writes what one application should know to Nest's logger. Subscribers run inside of the publisher: none may throw. */
 export class TelemetryLogger {
   readonly #listeners: readonly (readonly [keyof TelemetryEvents, Listener])[];
   readonly #loggers = new Map<string, Logger>();
+  /** When a gap of a subscription was said last. */
+  readonly #gaps = new Map<string, number>();
   /** Sockets that are known to be down, and when that was said last: a reconnection attempt that fails is no news. */
   readonly #down = new Map<string, number>();
 
@@ -18,6 +22,7 @@ export class TelemetryLogger {
     this.#listeners = [
       this.#on('connection', (event) => this.#connection(event)),
       this.#on('breaker', (event) => this.#breaker(event)),
+      this.#on('gap', (event) => this.#gap(event)),
       this.#on('warning', ({ pattern, message }) => this.#logger(pattern).warn(message)),
       this.#on('error', ({ pattern, message, error }) => this.#logger(pattern).error(message, stackOf(error))),
     ];
@@ -57,6 +62,16 @@ export class TelemetryLogger {
         `Redis connection '${connection}' (${role}) is ${told === undefined ? 'lost' : 'still lost'}${why}`,
       );
     }
+  }
+
+  /** Each loss once; a handler that is too slow for long has one after the other. */
+  #gap({ subscription, reason, ms, missed }: TelemetryPayload<'gap'>): void {
+    const now = performance.now();
+    const told = this.#gaps.get(subscription);
+    if (told !== undefined && now - told < GAP_INTERVAL) return;
+    this.#gaps.set(subscription, now);
+    const count = missed === undefined ? 'messages' : `${missed} messages`;
+    this.#logger('PubSub').warn(`${subscription} may have missed ${count} of ${Math.ceil(ms)} ms (${reason})`);
   }
 
   #breaker({ connection, node, state }: TelemetryPayload<'breaker'>): void {

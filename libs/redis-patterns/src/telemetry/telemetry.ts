@@ -16,6 +16,8 @@ export interface TelemetryEvents {
   };
   /** Calls are kept from a server that does not answer (`open`), or are let through again. */
   breaker: { connection: string; node: string; state: 'open' | 'closed' };
+  /** Messages of a pub/sub subscription may be missing; `ms` is how long the time is in which they were published. */
+  gap: { subscription: string; reason: string; ms: number; missed?: number };
   /** Something that works, but that somebody should look at. */
   warning: { pattern: string; code: string; message: string };
   /** Something that went wrong where no caller could be told. */
@@ -30,6 +32,7 @@ const CHANNELS: Readonly<Record<keyof TelemetryEvents, Channel>> = {
   connection: channel('redis-patterns:connection'),
   command: channel('redis-patterns:command'),
   breaker: channel('redis-patterns:breaker'),
+  gap: channel('redis-patterns:gap'),
   warning: channel('redis-patterns:warning'),
   error: channel('redis-patterns:error'),
 };
