@@ -47,6 +47,10 @@ describeOnEachTopology('pub/sub', { user: 'pubsub' }, (topology) => {
       'stock:a%3Ab:7 undefined',
     ]);
     expect(contexts.find(({ pattern }) => pattern)?.subscription).toBe('all stock');
+    // ioredis takes the end of the last sharded channel of a socket for the end of all its channels.
+    await subscriptions[2]!.close();
+    await pubsub.publish(['stock', 'a:b', 7], 'after');
+    await eventually(() => expect(heard.events).toEqual([value, 'after']));
     await Promise.all(subscriptions.map((subscription) => subscription.close()));
     const left = await Promise.all(
       topology.admin

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { PubSubOptions } from '../../../libs/redis-patterns/src/pubsub/index.js';
 import { eventually } from '../../support/eventually.js';
-import { describeOnEachTopology } from '../../support/topologies.js';
+import { describeOn, describeOnEachTopology } from '../../support/topologies.js';
 import { gate, range } from '../stream/test-streams.js';
 import { Flood, Heard, killSubscribers, openPubSub, type TestPubSub } from './test-pubsub.js';
 
@@ -144,5 +144,18 @@ describeOnEachTopology('reliable pub/sub', { user: 'pubsub' }, (topology) => {
     await publisher.pubsub.publish('stock:2', 'kept', { delivery: 'reliable' });
     await eventually(() => expect(heard.events).toEqual(['plain', 'kept']));
     await topology.admin.client.del(`${topology.namespace}:pubsub:stock:2`);
+  });
+});
+
+describeOn('standalone', 'reliable pub/sub', { user: 'pubsub' }, (topology) => {
+  it('reads what got lost on the way after a while of silence', async () => {
+    const options: PubSubOptions = { channels: { quiet: { delivery: 'reliable' } } };
+    const { pubsub, close } = await openPubSub(topology.connection, topology.namespace, options);
+    const heard = new Heard();
+    await pubsub.subscribe('quiet', heard.onMessage, { onGap: heard.onGap });
+    // Kept, but never sent.
+    await topology.admin.client.xadd(`${topology.namespace}:pubsub:quiet`, '*', 'p', '0-0', 'd', '1');
+    await eventually(() => expect(heard.events).toEqual([1]), { timeout: 15_000 });
+    await close();
   });
 });

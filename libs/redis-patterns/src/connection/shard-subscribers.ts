@@ -16,10 +16,15 @@ interface Placed {
   readonly channel: SubscribedChannel;
   node: string | undefined;
   subscription: Subscription | undefined;
+  /** Since when the slot map names another node; `performance.now()`. */
+  doubtedSince?: number | undefined;
 }
 
+const MOVED = { reason: 'its slot moved to another node', moved: true } as const;
 /** Between two attempts to find the node of a channel, milliseconds. */
 const REFRESH_INTERVAL = 200;
+/** A node that was asked for the map may not have heard yet what the others know; milliseconds. */
+const LONGEST_DOUBT = 1000;
 
 /**
  * Sharded channels of a Cluster (Redis docs, "Sharded Pub/Sub"): only the nodes of a channel's slot know its messages, so
@@ -58,8 +63,10 @@ export class ShardSubscribers {
     if (this.#closed) return;
     for (const placed of this.#channels.values()) {
       const master = this.setup.masterOf(placed.channel.name);
-      // Where nobody has the slot, the old place is as good as any.
-      if (master === undefined ? placed.node === undefined : addressOf(master) !== placed.node) this.#place(placed);
+      const isThere = placed.node !== undefined && (master === undefined || addressOf(master) === placed.node);
+      if (isThere) placed.doubtedSince = undefined;
+      else if (!placed.channel.confirmed) this.#place(placed);
+      else this.#doubt(placed);
     }
     this.#closeIdle();
   }
@@ -99,9 +106,20 @@ export class ShardSubscribers {
     );
   }
 
+  /** It still listens where the slot is said to be no more, and where nobody has ended that. */
+  #doubt(placed: Placed): void {
+    const now = performance.now();
+    placed.doubtedSince ??= now;
+    if (now - placed.doubtedSince < LONGEST_DOUBT) return this.#refreshSoon();
+    // That node may be cut off from the others, and nobody knows for how long.
+    placed.channel.lost({ ...MOVED, from: 0 });
+    this.#place(placed);
+  }
+
   #leave(placed: Placed): void {
     const from = this.#nodes.get(placed.node ?? '')?.wholeUntil ?? 0;
-    placed.channel.lost({ reason: 'its slot moved to another node', moved: true, from });
+    placed.channel.lost({ ...MOVED, from });
+    placed.doubtedSince = undefined;
     placed.subscription?.close();
     placed.subscription = undefined;
     placed.node = undefined;
