@@ -18,7 +18,12 @@ function connection(): ConnectionOptions {
 @Module({
   imports: [
     // With copies in the memory of each process: Redis tells them of every change.
-    RedisPatternsModule.forRoot({ namespace: 'shop', connection: connection(), cache: { l1: true } }),
+    RedisPatternsModule.forRoot({
+      namespace: 'shop',
+      connection: connection(),
+      cache: { l1: true },
+      pubsub: { channels: { stock: { delivery: 'reliable' } } },
+    }),
     ProductsModule,
     OrdersModule,
     AccountsModule,

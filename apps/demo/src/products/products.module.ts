@@ -1,9 +1,11 @@
 import { Module } from '@nestjs/common';
 import { ProductsController } from './products.controller.js';
 import { ProductsRepository } from './products.repository.js';
+import { StockModule } from '../stock/stock.module.js';
 import { ProductsService } from './products.service.js';
 
 @Module({
+  imports: [StockModule],
   controllers: [ProductsController],
   providers: [ProductsService, ProductsRepository],
   exports: [ProductsService],
