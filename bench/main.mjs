@@ -6,6 +6,7 @@ import { cacheResponse } from './areas/cache-response.mjs';
 import { connections } from './areas/connections.mjs';
 import { idempotency } from './areas/idempotency.mjs';
 import { lock } from './areas/lock.mjs';
+import { pubsub } from './areas/pubsub.mjs';
 import { rateLimit } from './areas/rate-limit.mjs';
 import { stream } from './areas/stream.mjs';
 import { commandCounter } from './lib/commands.mjs';
@@ -20,6 +21,7 @@ const AREAS = {
   idempotency,
   lock,
   stream,
+  pubsub,
 };
 const FULL = { callers: [1, 16, 64], rounds: 5, sliceMs: 160, warmUpMs: 100, quick: false };
 const QUICK = { callers: [1, 16, 64], rounds: 2, sliceMs: 60, warmUpMs: 40, quick: true };
