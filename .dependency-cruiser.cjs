@@ -1,6 +1,6 @@
 // The directions of the dependencies, as CONTRIBUTING.md draws them; `npm run deps` checks them.
 const LIB = '^libs/redis-patterns/src';
-const PATTERNS = '(cache|rate-limit|lock|stream|pubsub|throttler|idempotency)';
+const PATTERNS = '(cache|rate-limit|lock|stream|pubsub|microservices|throttler|idempotency)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -38,7 +38,7 @@ module.exports = {
     {
       name: 'engines-know-no-nest',
       severity: 'error',
-      from: { path: `${LIB}/`, pathNot: ['/nest/', `${LIB}/(throttler/)?index.ts`, '\\.spec\\.ts$'] },
+      from: { path: `${LIB}/`, pathNot: ['/nest/', `${LIB}/((throttler|microservices)/)?index.ts`, '\\.spec\\.ts$'] },
       to: { path: ['/nest/', '^node_modules/(@nestjs|rxjs|reflect-metadata)/'] },
     },
     {
