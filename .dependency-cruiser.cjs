@@ -1,7 +1,7 @@
 // The directions of the dependencies, as CONTRIBUTING.md draws them; `npm run deps` checks them.
 const LIB = '^libs/redis-patterns/src';
 const PATTERNS =
-  '(cache|rate-limit|lock|stream|throttler|idempotency|leaderboard|counting|feed|session|token|express-session|doctor)';
+  '(cache|rate-limit|lock|stream|throttler|idempotency|leaderboard|counting|feed|session|token|express-session|doctor|pubsub|microservices)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -45,10 +45,29 @@ module.exports = {
     {
       name: 'engines-know-no-nest',
       severity: 'error',
-      from: { path: `${LIB}/`, pathNot: ['/nest/', `${LIB}/((throttler|express-session)/)?index.ts`, '\\.spec\\.ts$'] },
       from: {
         path: `${LIB}/`,
-        pathNot: ['/nest/', `${LIB}/((throttler|metrics|otel|health)/)?index.ts`, '\\.spec\\.ts$'],
+        pathNot: [
+          '/nest/',
+          `${LIB}/((throttler|metrics|otel|health|express-session|microservices)/)?index.ts`,
+          '\\.spec\\.ts$',
+        ],
+      },
+      from: {
+        path: `${LIB}/`,
+        pathNot: [
+          '/nest/',
+          `${LIB}/((throttler|metrics|otel|health|express-session|microservices)/)?index.ts`,
+          '\\.spec\\.ts$',
+        ],
+      },
+      from: {
+        path: `${LIB}/`,
+        pathNot: [
+          '/nest/',
+          `${LIB}/((throttler|metrics|otel|health|express-session|microservices)/)?index.ts`,
+          '\\.spec\\.ts$',
+        ],
       },
       to: { path: ['/nest/', '^node_modules/(@nestjs|rxjs|reflect-metadata)/'] },
     },

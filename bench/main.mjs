@@ -7,6 +7,7 @@ import { connections } from './areas/connections.mjs';
 import { data } from './areas/data.mjs';
 import { idempotency } from './areas/idempotency.mjs';
 import { lock } from './areas/lock.mjs';
+import { pubsub } from './areas/pubsub.mjs';
 import { rateLimit } from './areas/rate-limit.mjs';
 import { session } from './areas/session.mjs';
 import { stream } from './areas/stream.mjs';
@@ -26,6 +27,7 @@ const AREAS = {
   stream,
   data,
   telemetry,
+  pubsub,
 };
 const FULL = { callers: [1, 16, 64], rounds: 5, sliceMs: 160, warmUpMs: 100, quick: false };
 const QUICK = { callers: [1, 16, 64], rounds: 2, sliceMs: 60, warmUpMs: 40, quick: true };

@@ -14,7 +14,8 @@ export type AclPattern =
   | 'feed'
   | 'session'
   | 'token'
-  | 'doctor';
+  | 'doctor'
+  | 'pubsub';
 
 /** A server that an administrator reaches without a password, as the shared ones are. */
 interface OpenServer {
@@ -62,6 +63,7 @@ export const ACL_EXTRAS: Partial<Record<AclPattern, readonly string[]>> = {
   lock: ['lock, with replicaAck'],
   session: ['session, with clear() or length() of the store: SCAN shows the names of all keys'],
   stream: ['stream, with replicaAck'],
+  pubsub: ['pubsub, with patterns: each one literally as it is subscribed'],
 };
 
 /** The groups that apply to an application which uses all of these patterns. */

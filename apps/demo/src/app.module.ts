@@ -26,6 +26,7 @@ function connection(): ConnectionOptions {
       cache: { l1: true },
       // The shop speaks plain HTTP; behind TLS leave this out, and the cookie is '__Host-sid'.
       session: { cookie: { name: 'sid', secure: false } },
+      pubsub: { channels: { stock: { delivery: 'reliable' } } },
     }),
     ProductsModule,
     OrdersModule,

@@ -215,6 +215,25 @@ async function lastItem({ id }: Product): Promise<Order> {
   return won[0]!.body;
 }
 
+async function broadcast({ id }: Product): Promise<void> {
+  const began = performance.now();
+  await send('PATCH', `${first}/products/${id}`, { stock: 42 });
+  const told = async () =>
+    Promise.all(
+      [first, second].map(async (shop) => (await send<{ stock?: number }>('GET', `${shop}/stock/${id}`)).body.stock),
+    );
+  let stocks = await told();
+  for (const end = began + 5000; stocks.some((stock) => stock !== 42) && performance.now() < end;) {
+    await delay(10);
+    stocks = await told();
+  }
+  say('pub/sub', `a new stock in one process: both boards show ${stocks.join(' and ')} without asking`);
+  expect(
+    stocks.every((stock) => stock === 42),
+    'every process hears of a new stock',
+  );
+}
+
 async function workers(): Promise<void> {
   const count = (shop: string) => send<Stocktaking>('POST', `${shop}/stocktaking`);
   const answers = await Promise.all([count(first), count(second)]);
@@ -382,6 +401,7 @@ try {
   await tags();
   await memory(product);
   await writeThrough(product);
+  await broadcast(product);
   await rateLimit(product);
   await lockOut();
   await session();

@@ -126,6 +126,24 @@ export {
 } from './stream/index.js';
 export { MessageBody, MessageContext, MessageHeader, StreamConsumer } from './stream/nest/index.js';
 export {
+  PubSubPayloadError,
+  PubSubSubscribeError,
+  Subscription,
+  type Channel,
+  type ChannelPattern,
+  type ChannelSettings,
+  type GapListener,
+  type GapReason,
+  type PubSubContext,
+  type PubSubHandler,
+  type PubSubOptions,
+  type PubSubPublishOptions,
+  type SubscribeOptions,
+  type SubscriptionGap,
+  type SubscriptionOptions,
+} from './pubsub/index.js';
+export { OnSubscriptionGap, PubSubService, Subscribe } from './pubsub/nest/index.js';
+export {
   definePolicy,
   RateLimitExceededError,
   RateLimitLeaseLostError,

@@ -8,6 +8,7 @@ import {
   IdempotencyService,
   LeaderboardService,
   LockService,
+  PubSubService,
   RateLimitService,
   RedisPatternsModule,
   SessionService,
@@ -43,6 +44,7 @@ const USES: Record<Pattern, (app: App) => Promise<unknown>> = {
   feed: (app) => app.get(FeedService).feed('news').push('something'),
   session: (app) => app.get(SessionService).create({}, { principal: 7 }),
   token: (app) => app.get(TokenService).issue('reset', {}, { principal: 7 }),
+  pubsub: (app) => app.get(PubSubService).publish('news', {}, { delivery: 'reliable' }),
 };
 const PATTERNS = Object.keys(USES) as Pattern[];
 

@@ -1,5 +1,6 @@
-import { Injectable, NotFoundException } from '@nestjs/common';
+import { Injectable, Logger, NotFoundException } from '@nestjs/common';
 import { Cacheable, CacheEvict, CachePut, defineCache, WithLock } from 'nestjs-redis-patterns';
+import { StockBoard } from '../stock/stock-board.js';
 import type { NewProduct, Product, ProductChange } from './product.js';
 import { ProductsRepository } from './products.repository.js';
 
@@ -20,7 +21,12 @@ export function stockLock(id: number): [resource: string, id: number] {
 
 @Injectable()
 export class ProductsService {
-  constructor(private readonly repository: ProductsRepository) {}
+  constructor(
+    private readonly repository: ProductsRepository,
+    private readonly board: StockBoard,
+  ) {}
+
+  readonly #logger = new Logger(ProductsService.name);
 
   /** Cache-aside: parallel misses of one product read it once. */
   @Cacheable(productCache)
@@ -55,7 +61,14 @@ export class ProductsService {
   @CachePut(productCache, { key: (product: Product) => [product.id] })
   @CacheEvict({ tags: ['products'] })
   protected async write(id: number, change: ProductChange): Promise<Product> {
-    return found(id, await this.repository.change(id, change));
+    const product = found(id, await this.repository.change(id, change));
+    // The product is changed already: a shop that is not told shows the old stock for a while, no more.
+    if (change.stock !== undefined) await this.#tell(product).catch((error: unknown) => this.#logger.warn(error));
+    return product;
+  }
+
+  #tell({ id: productId, stock }: Product): Promise<void> {
+    return this.board.tell({ productId, stock });
   }
 }
 

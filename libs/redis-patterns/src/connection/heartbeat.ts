@@ -14,6 +14,8 @@ export class Heartbeat {
     interval: number,
     /** Longest time that one may take, milliseconds. */
     private readonly timeout: number,
+    /** Called with the time (ms since the epoch) at which an answered sign of life was asked for. */
+    private readonly onAnswer?: (askedAt: number) => void,
   ) {
     this.#timer = setInterval(() => this.#beat(), interval).unref();
   }
@@ -30,10 +32,14 @@ export class Heartbeat {
       // Another socket may have taken its place in the meantime.
       if (this.handle.epoch === epoch) this.handle.reset();
     }, this.timeout).unref();
-    const answered = (): void => {
+    const askedAt = Date.now();
+    const settled = (): void => {
       clearTimeout(timer);
       this.#asked = false;
     };
-    client.ping().then(answered, answered);
+    client.ping().then(() => {
+      settled();
+      if (this.handle.epoch === epoch) this.onAnswer?.(askedAt);
+    }, settled);
   }
 }

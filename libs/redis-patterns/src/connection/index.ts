@@ -12,6 +12,7 @@ export {
 export type { ConnectionUser } from './eviction.js';
 export { addressOf } from './connection-url.js';
 export type { RoleState } from './role-state.js';
+export { nodeFor } from './node-for.js';
 export { resolveConnectionOptions, type ResolvedConnectionOptions } from './connection.schema.js';
 export type {
   BreakerOptions,
@@ -32,6 +33,7 @@ export type {
   RedisConnection,
   Subscription,
   SubscriptionHandler,
+  SubscriptionLoss,
   TrackingFeed,
   TrackingListener,
 } from './redis-connection.js';

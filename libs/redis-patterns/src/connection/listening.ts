@@ -3,6 +3,7 @@ import type { ClientRequest, ConnectionRole } from './client-factory.js';
 import type { StateChange } from './client-handle.js';
 import type { ResolvedConnectionOptions } from './connection.schema.js';
 import { addressOf, type HostPort } from './connection-url.js';
+import { masterOf } from './node-for.js';
 import type {
   ChannelKind,
   RedisClient,
@@ -12,6 +13,7 @@ import type {
   TrackingListener,
 } from './redis-connection.js';
 import { roleState, type RoleState } from './role-state.js';
+import { ShardSubscribers } from './shard-subscribers.js';
 import { Subscriber } from './subscriber.js';
 import { Tracking } from './tracking.js';
 
@@ -28,10 +30,17 @@ export interface ListeningSetup {
   readonly onGap: (kind: 'pubsub' | 'tracking', reason: string, durationMs: number) => void;
 }
 
-/** The sockets of a connection that only listen: one subscriber, and the tracking feeds. None is opened before it is used. */
+/**
+ * The sockets of a connection that only listen: one subscriber, those of sharded channels, and the tracking feeds. None is
+ * opened before it is used.
+ */
 export class Listening {
   readonly #cluster: Cluster | undefined;
   #subscriber: Subscriber | undefined;
+  /** Of sharded channels, where there is one server. */
+  #shardSubscriber: Subscriber | undefined;
+  /** The same in a Cluster. */
+  readonly #shards: ShardSubscribers | undefined;
   /** The node that the subscriber was sent to, when it was one that the Cluster itself named. */
   #home: string | undefined;
   readonly #feeds = new Set<Tracking>();
@@ -40,18 +49,26 @@ export class Listening {
   constructor(private readonly setup: ListeningSetup) {
     if (!(setup.client instanceof Cluster)) return;
     this.#cluster = setup.client;
+    this.#shards = new ShardSubscribers({
+      masterOf: (name) => {
+        const master = masterOf(this.#cluster!, name);
+        return master && hostPortOf(master);
+      },
+      open: (node, onMoved) => this.#open(() => node, onMoved),
+      refresh: () => this.#cluster!.refreshSlotsCache(() => this.#shards?.follow()),
+    });
     this.#cluster.on('refresh', () => this.#follow());
     this.#cluster.on('-node', () => this.#follow());
   }
 
   subscribe(kind: ChannelKind, name: string, handler: SubscriptionHandler): Subscription {
-    this.#subscriber ??= new Subscriber({
-      request: this.#request('subscriber', this.#cluster === undefined ? undefined : () => this.#chooseHome()),
-      onState: (change) => this.setup.onState('subscriber', change),
-      onRefused: this.setup.onRefused,
-      onGap: (reason, ms) => this.setup.onGap('pubsub', reason, ms),
-    });
-    return this.#subscriber.subscribe(kind, name, handler);
+    if (kind !== 'shard') {
+      this.#subscriber ??= this.#open(this.#cluster === undefined ? undefined : () => this.#chooseHome());
+      return this.#subscriber.subscribe(kind, name, handler);
+    }
+    if (this.#shards !== undefined) return this.#shards.subscribe(name, handler);
+    this.#shardSubscriber ??= this.#open(undefined);
+    return this.#shardSubscriber.subscribe(kind, name, handler);
   }
 
   track(prefix: string, listener: TrackingListener): TrackingFeed {
@@ -79,21 +96,34 @@ export class Listening {
   }
 
   roles(): RoleState[] {
-    const subscriber = this.#subscriber === undefined ? [] : [this.#subscriber];
+    const subscribers = [this.#subscriber, this.#shardSubscriber].filter((each) => each !== undefined);
     const tracking = [...this.#feeds].flatMap((feed) => feed.sockets);
-    return [roleState('subscriber', subscriber), roleState('tracking', tracking)];
+    return [
+      roleState('subscriber', [...subscribers, ...(this.#shards?.subscribers ?? [])]),
+      roleState('tracking', tracking),
+    ];
   }
 
   /** The sockets may be at the wrong server: takes new ones. */
   reset(reason: string): void {
-    this.#subscriber?.reset(reason);
+    for (const subscriber of [this.#subscriber, this.#shardSubscriber, this.#shards]) subscriber?.reset(reason);
     for (const feed of this.#feeds) feed.reset();
   }
 
   close(error: Error): void {
-    this.#subscriber?.close(error);
+    for (const subscriber of [this.#subscriber, this.#shardSubscriber, this.#shards]) subscriber?.close(error);
     for (const feed of this.#feeds) feed.close();
     this.#feeds.clear();
+  }
+
+  #open(node: (() => HostPort) | undefined, onMoved?: (name: string) => void): Subscriber {
+    return new Subscriber({
+      request: this.#request('subscriber', node),
+      onState: (change) => this.setup.onState('subscriber', change),
+      onRefused: this.setup.onRefused,
+      onGap: (reason, ms) => this.setup.onGap('pubsub', reason, ms),
+      ...(onMoved === undefined ? {} : { onMoved }),
+    });
   }
 
   #request(role: ConnectionRole, node: (() => HostPort) | undefined): ClientRequest {
@@ -115,6 +145,7 @@ export class Listening {
 
   #follow(): void {
     for (const feed of this.#feeds) feed.follow();
+    this.#shards?.follow();
     // A node that was taken out of the Cluster still answers, but hears nothing any more.
     const known = this.#cluster!.nodes('all').map((node) => addressOf(node.options));
     if (this.#home === undefined || known.length === 0 || known.includes(this.#home)) return;

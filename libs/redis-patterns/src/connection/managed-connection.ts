@@ -151,6 +151,8 @@ export class ManagedConnection implements RedisConnection {
 
   subscribe(kind: ChannelKind, name: string, handler: SubscriptionHandler): Subscription {
     this.#refuseWhenClosed();
+    // In a Cluster that client knows which node has the slot of a sharded channel.
+    if (kind === 'shard' && !this.#opened) this.open();
     return this.#listening.subscribe(kind, name, handler);
   }
 

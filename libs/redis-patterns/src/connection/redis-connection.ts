@@ -42,13 +42,22 @@ export interface BlockingLease {
   reset(): void;
 }
 
+/** Why a subscription heard nothing for a while. */
+export interface SubscriptionLoss {
+  readonly reason: string;
+  /** The slot of a sharded channel went to another node; else the socket was lost. */
+  readonly moved: boolean;
+  /** Until then nothing was missed: time in ms since the epoch at which the server had been asked for its last sign of life. */
+  readonly from: number;
+}
+
 /** What a subscription is told. Nothing of it may throw. */
 export interface SubscriptionHandler {
   message(payload: Buffer, channel: string): void;
   /** Messages may have been missed. Comes before any message of the time after. */
-  gap(reason: string): void;
-  /** The socket was lost: no messages come until {@link gap}. */
-  lost?(): void;
+  gap(loss: SubscriptionLoss): void;
+  /** The socket, or the slot, was lost: no messages come until {@link gap}. */
+  lost?(loss: SubscriptionLoss): void;
 }
 
 export interface Subscription {
@@ -58,7 +67,8 @@ export interface Subscription {
   close(): void;
 }
 
-export type ChannelKind = 'channel' | 'pattern';
+/** `'shard'`: a sharded channel, which in a Cluster only the nodes of its slot know. */
+export type ChannelKind = 'channel' | 'pattern' | 'shard';
 
 /** What is told to those who keep copies of keys in this process. Nothing of it may throw. */
 export interface TrackingListener {
@@ -100,8 +110,9 @@ export interface RedisConnection {
    */
   withBlocking<T>(fn: (lease: BlockingLease) => Promise<T>, options?: { signal?: AbortSignal }): Promise<T>;
   /**
-   * Listens to a channel or pattern from now on, on the connection's one subscriber. It heals by itself after any loss of
-   * the socket, and says that it did: {@link SubscriptionHandler.gap}.
+   * Listens to a channel or pattern from now on, on the connection's one subscriber (to a sharded channel on a further one,
+   * in a Cluster on one for each master). It heals by itself after any loss of the socket, follows the slot of a sharded
+   * channel, and says that it did: {@link SubscriptionHandler.gap}.
    */
   subscribe(kind: ChannelKind, name: string, handler: SubscriptionHandler): Subscription;
   /** Tells changes of the keys that begin with `prefix`, for copies of them in this process. */

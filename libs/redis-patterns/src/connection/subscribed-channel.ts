@@ -1,5 +1,5 @@
 import { raceSignal } from '../core/abort.js';
-import type { SubscriptionHandler } from './redis-connection.js';
+import type { SubscriptionHandler, SubscriptionLoss } from './redis-connection.js';
 
 /** One handler of a channel. */
 class Entry {
@@ -25,12 +25,12 @@ class Entry {
   }
 
   /** A handler that never was confirmed has missed nothing that it was promised. */
-  gap(reason: string): void {
-    if (this.#live) this.handler.gap(reason);
+  gap(loss: SubscriptionLoss): void {
+    if (this.#live) this.handler.gap(loss);
   }
 
-  lost(): void {
-    if (this.#live) this.handler.lost?.();
+  lost(loss: SubscriptionLoss): void {
+    if (this.#live) this.handler.lost?.(loss);
   }
 }
 
@@ -39,11 +39,13 @@ export class SubscribedChannel {
   readonly #entries = new Set<Entry>();
   /** Whether the current socket is known to listen. */
   #confirmed = false;
+  #confirmedAt = 0;
   /** Why messages may have been missed, until that has been told. */
-  #gap: string | undefined;
+  #gap: SubscriptionLoss | undefined;
 
   constructor(readonly name: string) {}
 
+  /** Whether the current socket is known to listen. */
   get confirmed(): boolean {
     return this.#confirmed;
   }
@@ -67,17 +69,23 @@ export class SubscribedChannel {
   }
 
   confirm(): void {
+    if (!this.#confirmed) this.#confirmedAt = Date.now();
     this.#confirmed = true;
     this.#tellGap();
     for (const entry of this.#entries) entry.confirm();
   }
 
-  /** @returns whether it was listened to until now */
-  lost(reason: string): boolean {
+  /**
+   * Losses that follow each other without a message between them are one gap.
+   *
+   * @returns whether it was listened to until now
+   */
+  lost({ reason, moved, from }: SubscriptionLoss): boolean {
     if (!this.#confirmed) return false;
-    this.#gap = reason;
+    const loss = { reason, moved, from: Math.max(from, this.#confirmedAt) };
+    this.#gap ??= loss;
     this.#confirmed = false;
-    for (const entry of this.#entries) entry.lost();
+    for (const entry of this.#entries) entry.lost(loss);
     return true;
   }
 
@@ -86,9 +94,9 @@ export class SubscribedChannel {
   }
 
   #tellGap(): void {
-    const reason = this.#gap;
-    if (reason === undefined) return;
+    const loss = this.#gap;
+    if (loss === undefined) return;
     this.#gap = undefined;
-    for (const entry of this.#entries) entry.gap(reason);
+    for (const entry of this.#entries) entry.gap(loss);
   }
 }

@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
-import { classify } from './classify.js';
+import { classify, type Failure } from './classify.js';
 import type { ClientRequest } from './client-factory.js';
 import { ClientHandle, type StateChange } from './client-handle.js';
 import { Heartbeat } from './heartbeat.js';
-import type { ChannelKind, Subscription, SubscriptionHandler } from './redis-connection.js';
+import type { ChannelKind, Subscription, SubscriptionHandler, SubscriptionLoss } from './redis-connection.js';
 import { SubscribedChannel } from './subscribed-channel.js';
 
 export interface SubscriberSetup {
@@ -13,42 +13,60 @@ export interface SubscriberSetup {
   readonly onRefused: (error: Error) => void;
   /** Messages may have been missed for so many milliseconds; told when that is over. */
   readonly onGap: (reason: string, durationMs: number) => void;
+  /** The server does not serve this sharded channel, or serves it no more. */
+  readonly onMoved?: (name: string) => void;
 }
 
 const PONG_TIMEOUT = 2000;
+const KINDS: readonly ChannelKind[] = ['channel', 'pattern', 'shard'];
+
+/** What ioredis keeps to itself: the channels of the socket. */
+interface Insides {
+  readonly condition?: { readonly subscriber: { channels(kind: 'ssubscribe'): string[] } | false };
+}
 
 /**
- * The one socket on which a connection listens. What it is asked to listen to outlives every socket: each new one is told
- * all of it again, and whoever may have missed something in between hears so, once, before the next message.
+ * A socket that listens. What it is asked to listen to outlives every socket: each new one is told all of it again, and
+ * whoever may have missed something in between hears so, once, before the next message. Sharded channels want a socket
+ * without others: ioredis takes the end of the last one for the end of all.
  */
 export class Subscriber {
   /** @internal for its state */
   readonly handle: ClientHandle;
-  readonly #heartbeat: Heartbeat;
-  readonly #channels = { channel: new Map<string, SubscribedChannel>(), pattern: new Map<string, SubscribedChannel>() };
-  #reason = 'the connection was lost';
   /** Since when a channel that was listened to is not any more. */
   #lost: { readonly reason: string; readonly at: number } | undefined;
+  readonly #heartbeat: Heartbeat;
+  readonly #channels: Readonly<Record<ChannelKind, Map<string, SubscribedChannel>>> = {
+    channel: new Map(),
+    pattern: new Map(),
+    shard: new Map(),
+  };
+  #reason = 'the connection was lost';
+  /** Until then the socket has brought everything; ms since the epoch. */
+  #wholeUntil = 0;
 
   constructor(private readonly setup: SubscriberSetup) {
     this.handle = new ClientHandle(setup.request, { onState: (change) => this.#changed(change) });
-    this.#heartbeat = new Heartbeat(this.handle, setup.request.options.pingInterval, PONG_TIMEOUT);
-    const { client } = this.handle;
-    client.on('messageBuffer', (channel: Buffer, payload: Buffer) => {
-      const name = channel.toString();
-      this.#channels.channel.get(name)?.deliver(payload, name);
+    const { pingInterval } = setup.request.options;
+    this.#heartbeat = new Heartbeat(this.handle, pingInterval, PONG_TIMEOUT, (askedAt) => {
+      this.#wholeUntil = askedAt;
     });
-    client.on('pmessageBuffer', (pattern: string, channel: Buffer, payload: Buffer) =>
-      this.#channels.pattern.get(pattern)?.deliver(payload, channel.toString()),
-    );
+    this.#listen();
     this.handle.connect();
+  }
+
+  /** See {@link SubscriptionLoss.from}. */
+  get wholeUntil(): number {
+    return this.#wholeUntil;
   }
 
   /** Whether all that it is asked to listen to is confirmed. */
   get hears(): boolean {
-    return Object.values(this.#channels).every((channels) =>
-      [...channels.values()].every(({ confirmed }) => confirmed),
-    );
+    return KINDS.every((kind) => [...this.#channels[kind].values()].every(({ confirmed }) => confirmed));
+  }
+
+  get isIdle(): boolean {
+    return KINDS.every((kind) => this.#channels[kind].size === 0);
   }
 
   /** Listens from now on; the server's confirmation can be waited for. */
@@ -86,29 +104,59 @@ export class Subscriber {
     }
   }
 
+  #listen(): void {
+    const { channel, pattern, shard } = this.#channels;
+    const { client } = this.handle;
+    client.on('messageBuffer', (source: Buffer, payload: Buffer) => {
+      const name = source.toString();
+      channel.get(name)?.deliver(payload, name);
+    });
+    client.on('pmessageBuffer', (glob: string, source: Buffer, payload: Buffer) =>
+      pattern.get(glob)?.deliver(payload, source.toString()),
+    );
+    client.on('smessageBuffer', (source: Buffer, payload: Buffer) => {
+      const name = source.toString();
+      shard.get(name)?.deliver(payload, name);
+    });
+    client.on('moved', () => this.#moved());
+  }
+
   #changed(change: StateChange): void {
     this.setup.onState(change);
     if (change.to === 'close') {
+      const loss: SubscriptionLoss = { reason: this.#reason, moved: false, from: this.#wholeUntil };
       for (const channels of Object.values(this.#channels)) {
         for (const channel of channels.values()) {
-          if (channel.lost(this.#reason)) this.#lost ??= { reason: this.#reason, at: performance.now() };
+          if (channel.lost(loss)) this.#lost ??= { reason: this.#reason, at: performance.now() };
         }
       }
       this.#reason = 'the connection was lost';
     } else if (change.to === 'ready') {
-      this.#ask('channel', [...this.#channels.channel.values()]);
-      this.#ask('pattern', [...this.#channels.pattern.values()]);
+      for (const kind of KINDS) this.#ask(kind, [...this.#channels[kind].values()]);
+    }
+  }
+
+  /** ioredis says that the server has ended sharded channels, but not which. */
+  #moved(): void {
+    const { subscriber } = (this.handle.client as unknown as Insides).condition ?? {};
+    const left = new Set(subscriber ? subscriber.channels('ssubscribe') : []);
+    for (const channel of this.#channels.shard.values()) {
+      if (!channel.confirmed || left.has(channel.name)) continue;
+      channel.lost({ reason: 'its slot moved to another node', moved: true, from: this.#wholeUntil });
+      this.setup.onMoved?.(channel.name);
     }
   }
 
   /** Without a reply nothing is lost: the socket is gone, and the next one is asked again. */
   #ask(kind: ChannelKind, channels: readonly SubscribedChannel[]): void {
     if (channels.length === 0) return;
-    const client = this.handle.client as Redis;
-    const names = channels.map(({ name }) => name);
-    const asked = kind === 'channel' ? client.subscribe(...names) : client.psubscribe(...names);
+    // One command must not name channels of several slots.
+    if (kind === 'shard' && channels.length > 1) return channels.forEach((channel) => this.#ask(kind, [channel]));
     const { epoch } = this.handle;
-    asked.then(
+    this.#send(
+      kind,
+      channels.map(({ name }) => name),
+    ).then(
       () => {
         if (this.handle.epoch !== epoch) return;
         for (const channel of channels) channel.confirm();
@@ -119,17 +167,33 @@ export class Subscriber {
         const failure = classify(error);
         if (failure.outcome !== 'refused') return;
         // Redis refuses all for one: ask one by one, so that a name that is not allowed does not silence the others.
-        if (channels.length > 1) return channels.forEach((channel) => this.#ask(kind, [channel]));
-        const refusal = new Error(`Redis refused a subscription: ${failure.text}`);
-        channels[0]!.fail(refusal);
-        this.setup.onRefused(refusal);
+        if (channels.length > 1) channels.forEach((channel) => this.#ask(kind, [channel]));
+        else this.#refused(kind, channels[0]!, failure);
       },
     );
   }
 
+  #send(kind: ChannelKind, names: readonly string[]): Promise<unknown> {
+    const client = this.handle.client as Redis;
+    if (kind === 'channel') return client.subscribe(...names);
+    return kind === 'pattern' ? client.psubscribe(...names) : client.ssubscribe(...names);
+  }
+
+  #refused(kind: ChannelKind, channel: SubscribedChannel, { passing, text }: Failure): void {
+    const { onMoved, onRefused } = this.setup;
+    if (kind === 'shard' && passing && onMoved !== undefined) return onMoved(channel.name);
+    const refusal = new Error(`Redis refused a subscription: ${text}`);
+    channel.fail(refusal);
+    onRefused(refusal);
+  }
+
   #forget(kind: ChannelKind, name: string): void {
     const client = this.handle.client as Redis;
-    const asked = kind === 'channel' ? client.unsubscribe(name) : client.punsubscribe(name);
-    asked.catch(() => undefined);
+    const unsubscribe = {
+      channel: () => client.unsubscribe(name),
+      pattern: () => client.punsubscribe(name),
+      shard: () => client.sunsubscribe(name),
+    };
+    unsubscribe[kind]().catch(() => undefined);
   }
 }

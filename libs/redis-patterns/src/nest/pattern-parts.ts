@@ -12,6 +12,8 @@ import type { LeaderboardOptions } from '../leaderboard/index.js';
 import { leaderboardPart } from '../leaderboard/nest/index.js';
 import type { LockOptions } from '../lock/index.js';
 import { lockPart } from '../lock/nest/index.js';
+import type { PubSubOptions } from '../pubsub/index.js';
+import { pubSubPart } from '../pubsub/nest/index.js';
 import type { RateLimitOptions } from '../rate-limit/index.js';
 import { rateLimitPart } from '../rate-limit/nest/index.js';
 import type { SessionOptions } from '../session/index.js';
@@ -35,6 +37,7 @@ export interface PatternOptions {
   session?: SessionOptions;
   token?: TokenOptions;
   doctor?: DoctorOptions;
+  pubsub?: PubSubOptions;
 }
 
 /** Every pattern of the library. */
@@ -50,4 +53,5 @@ export const patternParts: readonly AnyPatternPart[] = [
   sessionPart,
   tokenPart,
   doctorPart,
+  pubSubPart,
 ];

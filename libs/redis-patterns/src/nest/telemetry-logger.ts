@@ -24,6 +24,7 @@ export class TelemetryLogger {
       .on('connection', (event) => this.#connection(event))
       .on('breaker', (event) => this.#breaker(event))
       .on('gap', (event) => this.#gap(event))
+      .on('subscription-gap', (event) => this.#subscriptionGap(event))
       .on('lock-lost', (event) => this.#lockLost(event))
       .on('warning', ({ pattern, message }) => this.#log.write('warn', pattern, message))
       .on('error', ({ pattern, message, error }) => this.#log.write('error', pattern, message, stackOf(error)));
@@ -66,6 +67,12 @@ export class TelemetryLogger {
     const what = kind === 'pubsub' ? 'messages' : 'changes of cached keys';
     const message = `Redis connection '${connection}': ${what} may have been missed for ${Math.round(durationMs)} ms (${reason})`;
     this.#log.write('warn', 'Connection', message);
+  }
+
+  /** Each loss once; a handler that is too slow for long has one after the other. */
+  #subscriptionGap({ subscription, reason, ms, missed }: TelemetryPayload<'subscription-gap'>): void {
+    const count = missed === undefined ? 'messages' : `${missed} messages`;
+    this.#log.write('warn', 'PubSub', `${subscription} may have missed ${count} of ${Math.ceil(ms)} ms (${reason})`);
   }
 
   #lockLost({ kind, name, reason, heldMs }: TelemetryPayload<'lock-lost'>): void {

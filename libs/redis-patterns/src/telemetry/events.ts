@@ -19,6 +19,8 @@ export interface TelemetryEvents {
   breaker: { connection: string; node: string; state: 'open' | 'closed' };
   /** Messages, or changes of cached keys, may have been missed; told when they come again. */
   gap: { connection: string; kind: 'pubsub' | 'tracking'; reason: string; durationMs: number };
+  /** Messages of a pub/sub subscription may be missing; `ms` is how long the time is in which they were published. */
+  'subscription-gap': { subscription: string; reason: string; ms: number; missed?: number };
   /** Something that was leased is held no more, before it was given back. `name`: who asked for it. */
   'lock-lost': { connection: string; kind: string; name: string; reason: string; heldMs: number };
   /** A group could not process a message. */

@@ -1,9 +1,11 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ExternalContextCreator, ModulesContainer } from '@nestjs/core';
+import { HandlerFactory } from '../../nest/handlers/handler-factory.js';
+import { findHandlerHosts, type HandlerHost } from '../../nest/handlers/handler-hosts.js';
+import { runAfter, runBefore } from '../../nest/handlers/lifecycle-hooks.js';
+import type { StreamConsumerOptions } from '../consumer.options.js';
 import { StreamRuntime, type StreamConsumption } from '../stream-runtime.service.js';
-import { findConsumerHosts, type ConsumerHost } from './consumer-hosts.js';
-import { HandlerFactory } from './handler-factory.js';
-import { runAfter, runBefore } from './lifecycle-hooks.js';
+import { consumersOf } from './stream-consumer.decorator.js';
 
 /**
  * Finds the methods with `@StreamConsumer`, registers them, and ties the readers to the lives of their hosts.
@@ -24,14 +26,17 @@ export class StreamExplorer implements OnModuleInit {
     @Inject(StreamRuntime) private readonly runtime: StreamRuntime,
   ) {
     this.#modules = modules;
-    this.#handlers = new HandlerFactory(contexts);
+    this.#handlers = new HandlerFactory(contexts, 'stream');
   }
 
   /** @throws InvalidOptionsError naming `Class.method`, or `pool.maxBlocking` where there are more readers than sockets */
   onModuleInit(): void {
     // A test may have put anything in its place; then nothing is consumed.
     if (!(this.runtime instanceof StreamRuntime)) return;
-    const registered = findConsumerHosts(this.#modules).map((host) => ({ host, readers: this.#register(host) }));
+    const registered = findHandlerHosts(this.#modules, consumersOf).map((host) => ({
+      host,
+      readers: this.#register(host),
+    }));
     this.runtime.check();
     const hostsLeft = new Map<string, number>();
     for (const { readers } of registered) {
@@ -41,11 +46,11 @@ export class StreamExplorer implements OnModuleInit {
   }
 
   /** @returns the readers that serve the host */
-  #register(host: ConsumerHost): Map<string, StreamConsumption> {
+  #register(host: HandlerHost<StreamConsumerOptions>): Map<string, StreamConsumption> {
     const readers = new Map<string, StreamConsumption>();
-    for (const { name, consumers } of host.methods) {
+    for (const { name, marks } of host.methods) {
       const handler = this.#handlers.create(host, name);
-      for (const options of consumers) {
+      for (const options of marks) {
         const consumption = this.runtime.consume(options, handler, `${host.className}.${name}`);
         readers.set(JSON.stringify([consumption.stream, consumption.group]), consumption);
       }
@@ -53,7 +58,11 @@ export class StreamExplorer implements OnModuleInit {
     return readers;
   }
 
-  #followLife(host: ConsumerHost, readers: Map<string, StreamConsumption>, hostsLeft: Map<string, number>): void {
+  #followLife(
+    host: HandlerHost<StreamConsumerOptions>,
+    readers: Map<string, StreamConsumption>,
+    hostsLeft: Map<string, number>,
+  ): void {
     const objects = [host.instance, host.module.instance as object];
     runBefore(objects, 'onModuleDestroy', () => this.runtime.drain());
     if (!this.runtime.startsByItself) return;

@@ -2,11 +2,15 @@ type Hook = (...args: unknown[]) => unknown;
 type Hooked = Record<string, Hook | undefined>;
 type HookName = 'onApplicationBootstrap' | 'onModuleDestroy';
 
-/** Runs `action` after the hook of the first of these objects that can be given one. */
-export function runAfter(objects: readonly (object | undefined)[], name: HookName, action: () => void): void {
+/** Runs `action` to its end after the hook of the first of these objects that can be given one. */
+export function runAfter(
+  objects: readonly (object | undefined)[],
+  name: HookName,
+  action: () => void | Promise<void>,
+): void {
   replaceHook(objects, name, (original, self) => async (...args) => {
     await original?.apply(self, args);
-    action();
+    await action();
   });
 }
 

@@ -1,6 +1,5 @@
 import 'reflect-metadata';
 import type { PipeTransform, Type } from '@nestjs/common';
-import type { StreamContext } from '../stream-context.js';
 
 /**
  * Metadata key of parameters throughout Nest (routes, RPC and WebSocket handlers): its scanner finds the classes of pipes
@@ -30,7 +29,7 @@ export function MessageBody(...propertyOrPipes: [property: string, ...pipes: Pip
     : parameter(BODY, undefined, propertyOrPipes as Pipe[]);
 }
 
-/** The {@link StreamContext} of the message. */
+/** What goes with the message: the `StreamContext` or the `PubSubContext`. */
 export function MessageContext(): ParameterDecorator {
   return parameter(CONTEXT, undefined, []);
 }
@@ -50,9 +49,9 @@ export function MessageHeader(name: string, ...pipes: Pipe[]): ParameterDecorato
 /** Gives each parameter what it asked for, out of `(body, context)`. */
 export const messageParamsFactory = {
   exchangeKeyForValue(type: number, data: unknown, args: unknown[]): unknown {
-    const [body, context] = args as [unknown, StreamContext];
+    const [body, context] = args as [unknown, { readonly headers?: Readonly<Record<string, string>> }];
     if (type === CONTEXT) return context;
-    if (type === HEADER) return context.headers[data as string];
+    if (type === HEADER) return context.headers?.[data as string];
     return data === undefined ? body : (body as Record<string, unknown> | null | undefined)?.[data as string];
   },
 };

@@ -1,27 +1,26 @@
 import { ContextIdFactory, ModuleRef, type ExternalContextCreator } from '@nestjs/core';
 import { isObservable, lastValueFrom } from 'rxjs';
-import type { MessageHandler } from '../reader/routes.js';
-import type { StreamContext } from '../stream-context.js';
+import type { HandlerHost } from './handler-hosts.js';
 import { MESSAGE_PARAMS, messageParamsFactory } from './message-params.js';
-import type { ConsumerHost } from './consumer-hosts.js';
 
 type Method = (...args: unknown[]) => unknown;
 
-/** What `ExecutionContext.getType()` says in a stream handler. */
-const CONTEXT_TYPE = 'stream';
-
 /** Makes handlers that run through Nest: guards, interceptors, pipes, parameters, the method, filters. */
 export class HandlerFactory {
-  constructor(private readonly contexts: ExternalContextCreator) {}
+  constructor(
+    private readonly contexts: ExternalContextCreator,
+    /** What `ExecutionContext.getType()` says in them. */
+    private readonly contextType: string,
+  ) {}
 
   /** For a host that lives as long as the application, everything is put together once; else for each message. */
-  create(host: ConsumerHost, methodName: string): MessageHandler {
+  create(host: HandlerHost, methodName: string): (body: unknown, context: object) => unknown {
     const { instance, wrapper, module } = host;
     if (instance !== undefined) {
       const run = this.#bind(instance, methodName);
       return (body, context) => run(body, context);
     }
-    return async (body: unknown, context: StreamContext) => {
+    return async (body, context) => {
       const moduleRef = module.getProviderByKey(ModuleRef).instance as ModuleRef;
       const contextId = ContextIdFactory.getByRequest(context);
       moduleRef.registerRequestByContextId(context, contextId);
@@ -40,7 +39,7 @@ export class HandlerFactory {
       contextId,
       inquirerId,
       undefined,
-      CONTEXT_TYPE,
+      this.contextType,
     ) as Method;
   }
 }

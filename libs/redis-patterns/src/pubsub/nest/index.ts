@@ -1,0 +1,3 @@
+export { pubSubPart } from './module-part.js';
+export { PubSubService } from './pubsub.service.js';
+export { OnSubscriptionGap, Subscribe } from './subscribe.decorator.js';
