@@ -1,6 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
 import type { KeyBuilder } from '../keys/index.js';
 import type { Telemetry } from '../telemetry/index.js';
+import type { ConnectionStats } from './connection-stats.js';
+import type { ConnectionUser } from './eviction.js';
 
 /** A raw ioredis client of any topology. */
 export type RedisClient = Redis | Cluster;
@@ -106,6 +108,25 @@ export interface RedisConnection {
   track(prefix: string, listener: TrackingListener): TrackingFeed;
   /** The masters, for work that goes through all keys: one client, in a Cluster one for each master. */
   masters(): readonly Redis[];
+}
+
+/** A connection as the application has it, which begins and ends it. */
+export interface ApplicationConnection extends RedisConnection {
+  /** The raw client. */
+  readonly client: RedisClient;
+  /** Begins to connect; does not wait. Idempotent. */
+  open(): void;
+  /** A pattern keeps keys here. */
+  usedBy(user: ConnectionUser): void;
+  /**
+   * Waits for the server as `startup` says.
+   *
+   * @throws RedisConnectError when the boot must not go on
+   */
+  settleBoot(): Promise<void>;
+  stats(): ConnectionStats;
+  /** Refuses new calls, lets those in flight end, and ends every socket. Idempotent. */
+  close(): Promise<void>;
 }
 
 /** What every engine is built on. */
