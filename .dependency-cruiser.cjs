@@ -38,7 +38,7 @@ module.exports = {
     {
       name: 'engines-know-no-nest',
       severity: 'error',
-      from: { path: `${LIB}/`, pathNot: ['/nest/', `${LIB}/(throttler/)?index.ts`, '\\.spec\\.ts$'] },
+      from: { path: `${LIB}/`, pathNot: ['/nest/', `${LIB}/(throttler/)?index.ts`, `${LIB}/testing/`, '\\.spec\\.ts$'] },
       to: { path: ['/nest/', '^node_modules/(@nestjs|rxjs|reflect-metadata)/'] },
     },
     {

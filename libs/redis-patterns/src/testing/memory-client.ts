@@ -10,9 +10,12 @@ export function memoryClient(redis: MemoryRedis, signal: AbortSignal): RedisClie
   const known: Record<string, unknown> = {
     status: 'ready',
     options: { host: 'memory', port: 0, db: 0 },
-    call: (name: string, ...args: unknown[]) => command(redis, signal, name, args),
+    sendCommand: ({ name, args }: Sent) => command(redis, signal, name, args),
+    call: (name: string, ...args: unknown[]) => send(name, args),
     pipeline: () => new MemoryPipeline(redis).proxy,
     multi: () => new MemoryPipeline(redis).proxy,
+    // As ioredis gives it.
+    hgetall: async (...args: unknown[]) => fieldsOf((await send('hgetall', args)) as string[]),
     on: () => client,
     once: () => client,
     off: () => client,
@@ -20,21 +23,33 @@ export function memoryClient(redis: MemoryRedis, signal: AbortSignal): RedisClie
     quit: async () => 'OK',
     disconnect: () => undefined,
   };
+  // Every command goes through one method, as with ioredis.
+  const send = (name: string, args: unknown[]): unknown =>
+    (known.sendCommand as (sent: Sent) => unknown)({ name, args });
   const client = new Proxy(known, {
     get: (target, name) => {
       if (typeof name !== 'string' || Object.hasOwn(target, name)) return target[name as string];
       // Promises, test runners and Nest look for methods of their own.
       if (name === 'then' || name === 'nodes' || !/^[a-z]+$/.test(name)) return undefined;
-      return (target[name] = (...args: unknown[]) => command(redis, signal, name, args));
+      return (target[name] = (...args: unknown[]) => send(name, args));
     },
   });
   return client as unknown as RedisClient;
+}
+
+interface Sent {
+  readonly name: string;
+  readonly args: unknown[];
 }
 
 /** @returns a promise that settles in a later turn, as a reply does */
 async function command(redis: MemoryRedis, signal: AbortSignal, name: string, args: unknown[]): Promise<Reply> {
   const words = args.flat().flatMap((arg) => (isFields(arg) ? Object.entries(arg).flat() : [arg]));
   return name.toUpperCase() === 'XREADGROUP' ? redis.read(words, signal) : redis.call(name, words);
+}
+
+function fieldsOf(reply: string[]): Record<string, string> {
+  return Object.fromEntries(reply.flatMap((field, index) => (index % 2 === 0 ? [[field, reply[index + 1]!]] : [])));
 }
 
 function isFields(arg: unknown): arg is object {

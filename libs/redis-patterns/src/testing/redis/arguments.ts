@@ -55,14 +55,17 @@ export class Options {
 
 /** A glob of SCAN or PSUBSCRIBE as an expression. */
 export function globExpression(glob: string): RegExp {
-  const body = glob.replace(/\\([\s\S])|\*|\?|\[(\^?)([^\]]*)\]|[^*?[\\]+/g, (part, quoted, not, members) => {
-    if (quoted !== undefined) return escaped(quoted as string);
-    if (part === '*') return '[\\s\\S]*';
-    if (part === '?') return '[\\s\\S]';
-    return members === undefined
-      ? escaped(part as string)
-      : `[${not as string}${(members as string).replaceAll('\\', '\\\\')}]`;
-  });
+  const body = glob.replace(
+    /\\([\s\S])|\*|\?|\[(\^?)((?:\\[\s\S]|[^\]\\])*)\]?|[^*?[\\]+/g,
+    (part, quoted, not, members) => {
+      if (quoted !== undefined) return escaped(quoted as string);
+      if (part === '*') return '[\\s\\S]*';
+      if (part === '?') return '[\\s\\S]';
+      return members === undefined
+        ? escaped(part as string)
+        : `[${not as string}${(members as string).replaceAll('\\', '\\\\')}]`;
+    },
+  );
   return new RegExp(`^${body}$`);
 }
 

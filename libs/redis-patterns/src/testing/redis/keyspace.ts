@@ -23,18 +23,25 @@ type TypeName = keyof ValueTypes;
 interface Entry {
   readonly type: TypeName;
   value: ValueTypes[TypeName];
-  /** As `Date.now()` counts. */
+  /** Milliseconds of the epoch. */
   expiresAt: number | undefined;
 }
 
 const WRONG_TYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
 
-/** Keys with their values and times to live. Time is `Date.now()`, so that fake timers of a test move it. */
+/** Keys with their values and times to live. Its clock is the one of `Date`, so that fake timers of a test move it. */
 export class Keyspace {
   readonly #entries = new Map<string, Entry>();
+  #lastTick = 0;
+
+  /** Microseconds, no two of them the same. */
+  tick(): number {
+    this.#lastTick = Math.max(this.now * 1000, this.#lastTick + 1);
+    return this.#lastTick;
+  }
 
   get now(): number {
-    return Date.now();
+    return new Date().getTime();
   }
 
   entry(key: string): Entry | undefined {

@@ -69,12 +69,20 @@ export class MemoryRedis {
       case 'SCRIPT':
         if (args[0]?.toUpperCase() !== 'LOAD') throw new ReplyError(`ERR unknown subcommand '${args[0]}'`);
         return this.#scripts.load(args[1] ?? '');
+      case 'CLIENT':
+        return this.#client(args[0]?.toUpperCase());
       case 'PUBLISH':
       case 'SPUBLISH':
         return this.#publish(args[0] ?? '', args[1] ?? '');
       default:
         return runCommand(this.keyspace, name, args);
     }
+  }
+
+  /** Whoever was not meant by UNBLOCK reads again. */
+  #client(action: string | undefined): Reply {
+    if (action === 'UNBLOCK') for (const blocked of this.#blocked) blocked.settle(undefined);
+    return action === 'ID' || action === 'UNBLOCK' ? 1 : 'OK';
   }
 
   /** Listeners hear of it in a later turn, as over a socket. */

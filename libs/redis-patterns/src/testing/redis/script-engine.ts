@@ -8,8 +8,8 @@ import { ReplyError, type Reply } from './keyspace.js';
 /** Runs a command for a script. */
 export type Call = (name: string, args: string[]) => Reply;
 
-/** Commands whose `OK` is a status, and no text. */
-const STATUSES = new Set(['SET', 'LTRIM', 'LSET', 'XGROUP', 'FLUSHALL', 'FLUSHDB', 'PFMERGE']);
+/** Commands whose text is a status. */
+const STATUSES = new Set(['SET', 'TYPE', 'LTRIM', 'LSET', 'XGROUP', 'FLUSHALL', 'FLUSHDB', 'PFMERGE']);
 const NO_SCRIPT = 'NOSCRIPT No matching script. Please use EVAL.';
 
 /** Runs scripts as Redis does: each whole, before anything else. */
@@ -61,7 +61,7 @@ export class ScriptEngine {
 
   #call(name: LuaValue, args: LuaValue[]): LuaValue {
     const reply = this.call(String(name).toUpperCase(), args.map(argument));
-    return reply === 'OK' && STATUSES.has(String(name).toUpperCase()) ? new LuaTable().set('ok', reply) : toLua(reply);
+    return isStatus(String(name).toUpperCase(), args.length, reply) ? new LuaTable().set('ok', reply) : toLua(reply);
   }
 
   #protectedCall(name: LuaValue, args: LuaValue[]): LuaValue {
@@ -72,6 +72,11 @@ export class ScriptEngine {
       throw error;
     }
   }
+}
+
+/** What SET gives with its option GET is a text. */
+function isStatus(name: string, count: number, reply: Reply): reply is string {
+  return typeof reply === 'string' && STATUSES.has(name) && (name !== 'SET' || reply === 'OK' || count < 3);
 }
 
 function sha1(text: string): string {

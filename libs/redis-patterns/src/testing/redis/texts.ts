@@ -106,6 +106,11 @@ function getBit(space: Keyspace, [key = '', offset]: string[]): number {
   return (byte & (0x80 >> (at & 7))) === 0 ? 0 : 1;
 }
 
+function dump(value: unknown): string | null {
+  if (value === undefined) return null;
+  return JSON.stringify(value instanceof Map || value instanceof Set ? [...value] : value);
+}
+
 function count(space: Keyspace, keys: string[], each: (key: string) => boolean): number {
   return keys.filter((key) => each(key)).length;
 }
@@ -157,6 +162,9 @@ export const TEXTS: Record<string, Command> = {
     entry.expiresAt = undefined;
     return 1;
   },
+  // Texts that are equal when the values are: there is no RESTORE.
+  DUMP: (space, [key = '']) => dump(space.entry(key)?.value),
+  KEYS: (space, [glob = '*']) => space.keys().filter((key) => globExpression(glob).test(key)),
   SCAN: scan,
   DBSIZE: (space) => space.keys().length,
   FLUSHALL: (space) => {
@@ -168,10 +176,12 @@ export const TEXTS: Record<string, Command> = {
     return 'OK';
   },
   PING: () => 'PONG',
+  // There are no replicas.
+  WAIT: () => 0,
   INFO: () =>
     '# Server\r\nredis_version:7.0.0\r\nrun_id:memory\r\nuptime_in_seconds:1000000\r\n# Replication\r\nrole:master\r\n',
   TIME: (space) => {
-    const ms = space.now;
-    return [String(Math.floor(ms / 1000)), String((ms % 1000) * 1000)];
+    const micros = space.tick();
+    return [String(Math.floor(micros / 1_000_000)), String(micros % 1_000_000)];
   },
 };
