@@ -32,6 +32,7 @@ export type Program = (globals: ReadonlyMap<string, LuaValue>) => LuaValue[];
 export function compile(source: string): Program {
   const code = new Compiler(lex(source)).program();
   // The text is that of a script of the library or of the test's author, whom nothing keeps from running code anyway.
+  // oxlint-disable-next-line no-implied-eval -- that is what a compiler is for
   const run = new Function('rt', 'globals', code) as (
     rt: LuaRuntime,
     globals: ReadonlyMap<string, LuaValue>,

@@ -7,8 +7,13 @@ export type LuaValue = undefined | boolean | number | string | LuaTable | LuaFun
 /** An error with a value, as `error` raises it and `pcall` catches it. */
 export class LuaError extends Error {
   constructor(readonly value: LuaValue) {
-    super(value instanceof LuaTable ? String(value.get('err') ?? 'a table') : String(value));
+    super(textOf(value instanceof LuaTable ? value.get('err') : value));
   }
+}
+
+/** For people. */
+export function textOf(value: LuaValue): string {
+  return typeof value === 'string' || typeof value === 'number' ? text(value) : typeName(value);
 }
 
 /** What compiled programs call: the operators of Lua 5.1. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { compile, type Program } from '../lua/compiler.js';
 import { LIBRARY } from '../lua/library.js';
-import { LuaError, numberText, type LuaValue } from '../lua/runtime.js';
+import { LuaError, numberText, textOf, type LuaValue } from '../lua/runtime.js';
 import { LuaTable } from '../lua/table.js';
 import { ReplyError, type Reply } from './keyspace.js';
 
@@ -24,7 +24,7 @@ export class ScriptEngine {
       .set('error_reply', (text) => [new LuaTable().set('err', text)])
       .set('status_reply', (text) => [new LuaTable().set('ok', text)])
       .set('replicate_commands', () => [true])
-      .set('sha1hex', (text) => [sha1(String(text))])
+      .set('sha1hex', (text) => [sha1(textOf(text))])
       .set('log', () => []);
   }
 
@@ -60,8 +60,8 @@ export class ScriptEngine {
   }
 
   #call(name: LuaValue, args: LuaValue[]): LuaValue {
-    const reply = this.call(String(name).toUpperCase(), args.map(argument));
-    return isStatus(String(name).toUpperCase(), args.length, reply) ? new LuaTable().set('ok', reply) : toLua(reply);
+    const reply = this.call(textOf(name).toUpperCase(), args.map(argument));
+    return isStatus(textOf(name).toUpperCase(), args.length, reply) ? new LuaTable().set('ok', reply) : toLua(reply);
   }
 
   #protectedCall(name: LuaValue, args: LuaValue[]): LuaValue {
@@ -103,9 +103,9 @@ function toReply(value: LuaValue): Reply {
   if (typeof value === 'number') return Math.trunc(value);
   if (typeof value === 'string') return value;
   const error = value.get('err');
-  if (error !== undefined) throw new ReplyError(String(error));
+  if (error !== undefined) throw new ReplyError(textOf(error));
   const status = value.get('ok');
-  if (status !== undefined) return String(status);
+  if (status !== undefined) return textOf(status);
   const end = value.items.indexOf(undefined);
   return value.items.slice(0, end < 0 ? undefined : end).map(toReply);
 }

@@ -91,7 +91,7 @@ function getRange(space: Keyspace, [key = '', start, end]: string[]): string {
 
 function setBit(space: Keyspace, [key = '', offset, bit]: string[]): number {
   const at = integer(offset);
-  const bytes = [...(space.get('string', key) ?? '')].map((char) => char.charCodeAt(0));
+  const bytes = Array.from(space.get('string', key) ?? '', (char) => char.charCodeAt(0));
   while (bytes.length <= at >> 3) bytes.push(0);
   const mask = 0x80 >> (at & 7);
   const old = (bytes[at >> 3]! & mask) === 0 ? 0 : 1;
