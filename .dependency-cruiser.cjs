@@ -50,22 +50,7 @@ module.exports = {
         pathNot: [
           '/nest/',
           `${LIB}/((throttler|metrics|otel|health|express-session|microservices)/)?index.ts`,
-          '\\.spec\\.ts$',
-        ],
-      },
-      from: {
-        path: `${LIB}/`,
-        pathNot: [
-          '/nest/',
-          `${LIB}/((throttler|metrics|otel|health|express-session|microservices)/)?index.ts`,
-          '\\.spec\\.ts$',
-        ],
-      },
-      from: {
-        path: `${LIB}/`,
-        pathNot: [
-          '/nest/',
-          `${LIB}/((throttler|metrics|otel|health|express-session|microservices)/)?index.ts`,
+          `${LIB}/testing/`,
           '\\.spec\\.ts$',
         ],
       },

@@ -5,6 +5,7 @@ import {
 } from '../../libs/redis-patterns/src/connection/index.js';
 import { KeyBuilder } from '../../libs/redis-patterns/src/keys/index.js';
 import { Telemetry } from '../../libs/redis-patterns/src/telemetry/index.js';
+import { isInMemory, openMemoryConnection } from './memory.js';
 import type { PlainConnection } from './topologies.js';
 
 export interface OpenEngine {
@@ -25,7 +26,9 @@ export async function openEngine(
   const where = 'the spec';
   const resolved = resolveConnectionOptions({ startup: 'fail-fast', ...connection, ...options }, where, 'connection');
   const telemetry = new Telemetry(namespace);
-  const managed = new ManagedConnection('default', namespace, resolved, telemetry);
+  const managed = isInMemory(connection)
+    ? (openMemoryConnection() as unknown as ManagedConnection)
+    : new ManagedConnection('default', namespace, resolved, telemetry);
   await managed.settleBoot();
   return {
     context: { connection: managed, keys: new KeyBuilder(namespace), telemetry },

@@ -1,5 +1,6 @@
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import type { PlainConnection, PlainSecurity } from '../../scripts/servers/index.mjs';
+import { isInMemory, openMemoryClient } from './memory.js';
 
 /** A raw client for assertions: what is in Redis is looked at without the library. */
 export class RedisAdmin {
@@ -11,6 +12,7 @@ export class RedisAdmin {
 
   /** Connects with ordinary ioredis defaults (it rides over failovers by waiting). */
   static async connect(connection: PlainConnection, options: RedisOptions & ClusterOptions = {}): Promise<RedisAdmin> {
+    if (isInMemory(connection)) return new RedisAdmin(openMemoryClient(), connection);
     const client = createClient(connection, options);
     // Without a listener ioredis prints each failed attempt; specs that break servers expect those.
     client.on('error', () => {});

@@ -8,6 +8,7 @@ import {
   type TopologyOptions,
 } from '../../scripts/servers/index.mjs';
 import { aclGroups, aclRules, SuiteUser, type AclPattern } from './acl.js';
+import { memoryTopology } from './memory.js';
 import { RedisAdmin } from './redis-admin.js';
 
 export { startProxies, startProxy, type FaultProxy } from '../../scripts/servers/index.mjs';
@@ -68,14 +69,17 @@ export function describeOnEachTopology(title: string, options: SuiteOptions | Su
 }
 
 /** The same for one deployment, for what only exists there. */
-export function describeOn(mode: Mode, title: string, suite: Suite): void;
-export function describeOn(mode: Mode, title: string, options: SuiteOptions, suite: Suite): void;
-export function describeOn(mode: Mode, title: string, options: SuiteOptions | Suite, suite?: Suite): void {
+export function describeOn(mode: Mode | 'memory', title: string, suite: Suite): void;
+export function describeOn(mode: Mode | 'memory', title: string, options: SuiteOptions, suite: Suite): void;
+export function describeOn(mode: Mode | 'memory', title: string, options: SuiteOptions | Suite, suite?: Suite): void {
   const [{ user: patterns }, body] = givenOptions(options, suite);
+  // A suite for one kind of deployment only has nothing to say about the one in memory.
+  if (mode !== 'memory' && selectedModes().includes('memory')) return;
   describe(`${title} on ${mode}`, () => {
     const shared = sharedTopology(mode);
     const namespace = uniqueNamespace();
-    const user = patterns === undefined ? undefined : new SuiteUser(shared, [patterns].flat(), namespace);
+    const user =
+      patterns === undefined || mode === 'memory' ? undefined : new SuiteUser(shared, [patterns].flat(), namespace);
     let admin: RedisAdmin | undefined;
     beforeAll(async () => {
       admin = await RedisAdmin.connect(shared.connection);
@@ -168,7 +172,8 @@ export function connectAdmin(own: Topology): Promise<RedisAdmin> {
 }
 
 /** The shared deployment of that kind, without a suite around it: shared by the specs of one worker. */
-export function sharedTopology(mode: Mode): PlainTopology {
+export function sharedTopology(mode: Mode | 'memory'): PlainTopology {
+  if (mode === 'memory') return memoryTopology;
   const ofWorkers = JSON.parse(process.env.REDIS_PATTERNS_SHARED ?? '[]') as PlainTopology[][];
   const own = ofWorkers[Number(process.env.JEST_WORKER_ID ?? 1) - 1];
   const found = own?.find((topology) => topology.mode === mode);
@@ -177,8 +182,9 @@ export function sharedTopology(mode: Mode): PlainTopology {
   return found;
 }
 
-function selectedModes(): readonly Mode[] {
+function selectedModes(): readonly (Mode | 'memory')[] {
   const wish = process.env.REDIS_PATTERNS_TOPOLOGIES;
+  if (wish === 'memory') return ['memory'];
   if (!wish || wish === 'all' || wish === 'none') return MODES;
   return MODES.filter((mode) => wish.split(',').some((name) => name.trim() === mode));
 }

@@ -37,7 +37,7 @@ export class Gate {
 
   constructor(
     readonly options: GateOptions,
-    private readonly handles: readonly ClientHandle[],
+    private readonly handles: readonly Pick<ClientHandle, 'endpointFor' | 'onceReady'>[],
     readonly onFailure: FailureListener,
   ) {}
 

@@ -24,6 +24,7 @@ export type {
   StandaloneConnectionOptions,
 } from './connection.options.js';
 export type {
+  ApplicationConnection,
   BlockingLease,
   ChannelKind,
   Effect,

@@ -15,6 +15,7 @@ import { Gate } from './gate.js';
 import { Inspection } from './inspection.js';
 import { Listening } from './listening.js';
 import type {
+  ApplicationConnection,
   BlockingLease,
   ChannelKind,
   Operation,
@@ -30,7 +31,7 @@ import { sentinelWatch, type SentinelWatch } from './sentinel-watch.js';
 import { awaitReady, plainTextWarning } from './startup.js';
 
 /** One named connection: its sockets of all roles, its beginning and its end. */
-export class ManagedConnection implements RedisConnection {
+export class ManagedConnection implements ApplicationConnection {
   readonly mode: RedisConnection['mode'];
   readonly commandTimeout: number;
   readonly maxBlocking: number;

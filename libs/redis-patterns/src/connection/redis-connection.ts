@@ -3,6 +3,9 @@ import type { KeyBuilder } from '../keys/index.js';
 import type { Telemetry } from '../telemetry/index.js';
 import type { ConnectionStats } from './connection-stats.js';
 import type { DirectServers } from './direct.js';
+import type { ConnectionUser } from './eviction.js';
+import type { ResolvedConnectionOptions } from './connection.schema.js';
+import type { RoleState } from './role-state.js';
 
 /** A raw ioredis client of any topology. */
 export type RedisClient = Redis | Cluster;
@@ -123,6 +126,27 @@ export interface RedisConnection {
   direct(role: string): DirectServers;
   /** State and load, from memory. */
   stats(): ConnectionStats;
+}
+
+/** A connection as the application has it, which begins and ends it. */
+export interface ApplicationConnection extends RedisConnection {
+  /** The raw client. */
+  readonly client: RedisClient;
+  /** Begins to connect; does not wait. Idempotent. */
+  open(): void;
+  /** A pattern keeps keys here. */
+  usedBy(user: ConnectionUser): void;
+  /**
+   * Waits for the server as `startup` says.
+   *
+   * @throws RedisConnectError when the boot must not go on
+   */
+  settleBoot(): Promise<void>;
+  readonly purpose: ResolvedConnectionOptions['purpose'];
+  /** The sockets by what they are for. */
+  roles(): RoleState[];
+  /** Refuses new calls, lets those in flight end, and ends every socket. Idempotent. */
+  close(): Promise<void>;
 }
 
 /** What every engine is built on. */

@@ -1,4 +1,4 @@
-import type { ManagedConnection } from '../connection/index.js';
+import type { ApplicationConnection } from '../connection/index.js';
 import { InvalidOptionsError } from '../core/errors.js';
 import { TelemetryListener, type Telemetry, type TelemetryPayload, type WatchedLoop } from '../telemetry/index.js';
 import type { ResolvedHealthOptions } from './health.options.js';
@@ -8,7 +8,7 @@ import { askMasters, type Answers } from './node-answers.js';
 /** What an application has of connections. */
 export interface Connections {
   readonly connectionNames: readonly string[];
-  connection(name: string): ManagedConnection;
+  connection(name: string): ApplicationConnection;
   readonly telemetry: Telemetry;
 }
 
@@ -59,7 +59,7 @@ export class HealthExaminer {
   }
 
   /** What this process has seen by itself. */
-  #local({ name }: ManagedConnection, { quiet, gap, lag, oldestPending }: ResolvedHealthOptions): string[] {
+  #local({ name }: ApplicationConnection, { quiet, gap, lag, oldestPending }: ResolvedHealthOptions): string[] {
     const reasons: string[] = [];
     const lastGap = this.#gaps.get(name);
     if (lastGap !== undefined && performance.now() - lastGap < gap) reasons.push('gap');
@@ -82,7 +82,7 @@ export class HealthExaminer {
   }
 
   /** One question at a time, whose answer is given again for a while. */
-  #ask(connection: ManagedConnection, { timeout, cacheFor, memory }: ResolvedHealthOptions): Promise<Answers> {
+  #ask(connection: ApplicationConnection, { timeout, cacheFor, memory }: ResolvedHealthOptions): Promise<Answers> {
     const question = `${connection.name} ${memory}`;
     const known = this.#asked.get(question);
     const now = performance.now();

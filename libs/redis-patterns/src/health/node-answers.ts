@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { ManagedConnection } from '../connection/index.js';
+import type { ApplicationConnection } from '../connection/index.js';
 import { RedisPatternsError } from '../core/errors.js';
 import { startTimer } from '../core/timer.js';
 
@@ -21,7 +21,7 @@ const SHARE = 0.8;
  * @param memory share of `maxmemory` that may be used where nothing is evicted; `false`: nobody asks
  */
 export async function askMasters(
-  connection: ManagedConnection,
+  connection: ApplicationConnection,
   timeout: number,
   memory: number | false,
 ): Promise<Answers> {

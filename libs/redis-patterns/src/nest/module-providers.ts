@@ -1,4 +1,5 @@
 import type { FactoryProvider, InjectionToken, Provider } from '@nestjs/common';
+import { ConnectionSource } from './connection-source.js';
 import { getRedisToken } from './inject-redis.js';
 import { PATTERNS_RUNTIME, PatternsExplorer, patternsRuntimeProviders } from './method-decorator/index.js';
 import { OPTIONS, type GivenOptions } from './options-providers.js';
@@ -20,9 +21,9 @@ export function moduleProviders(connectionNames: ReadonlySet<string>): {
   const tokens = services.map((service) => service.provide as ServiceDefinition<never>['token']);
   const app: FactoryProvider<PatternsApp> = {
     provide: PatternsApp,
-    inject: [OPTIONS],
-    useFactory: (given: GivenOptions) =>
-      new PatternsApp(resolveModuleOptions(given.reveal(), given.where), given.where),
+    inject: [OPTIONS, ConnectionSource],
+    useFactory: (given: GivenOptions, source: ConnectionSource) =>
+      new PatternsApp(resolveModuleOptions(given.reveal(), given.where), given.where, source),
   };
   const connections: FactoryProvider<RedisConnections> = {
     provide: RedisConnections,
@@ -36,6 +37,7 @@ export function moduleProviders(connectionNames: ReadonlySet<string>): {
   };
   return {
     providers: [
+      ConnectionSource,
       app,
       connections,
       telemetry,

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { ManagedConnection, type EngineContext } from '../connection/index.js';
+import type { ApplicationConnection, EngineContext } from '../connection/index.js';
 import { closest } from '../core/options.js';
 import { InvalidOptionsError } from '../core/errors.js';
 import { KeyBuilder } from '../keys/index.js';
 import { Telemetry } from '../telemetry/index.js';
+import type { ConnectionSource } from './connection-source.js';
 import type { AnyPatternPart } from './pattern-part.js';
 import { DEFAULT_CONNECTION, type ResolvedModuleOptions } from './redis-patterns.options.js';
 import { MissingConnection } from './missing-connection.js';
@@ -12,16 +13,17 @@ import { MissingConnection } from './missing-connection.js';
 export class PatternsApp {
   readonly telemetry = new Telemetry(randomUUID());
   readonly keys: KeyBuilder;
-  readonly #connections = new Map<string, ManagedConnection>();
+  readonly #connections = new Map<string, ApplicationConnection>();
 
   constructor(
     readonly options: ResolvedModuleOptions,
     /** Begins the message of an option error: `RedisPatternsModule.forRoot`. */
     readonly where: string,
+    source: ConnectionSource,
   ) {
     this.keys = new KeyBuilder(options.namespace);
     for (const [name, connection] of options.connections) {
-      this.#connections.set(name, new ManagedConnection(name, options.namespace, connection, this.telemetry));
+      this.#connections.set(name, source.connect(name, options.namespace, connection, this.telemetry));
     }
   }
 
@@ -34,7 +36,7 @@ export class PatternsApp {
   }
 
   /** @throws InvalidOptionsError when there is no connection of that name */
-  connection(name: string): ManagedConnection {
+  connection(name: string): ApplicationConnection {
     const found = this.#connections.get(name);
     if (found !== undefined) return found;
     const guess = closest(name, this.connectionNames);

@@ -1,4 +1,5 @@
 import type { RedisClient } from '../../connection/index.js';
+import { ConnectionSource } from '../../nest/connection-source.js';
 import { patternParts } from '../../nest/pattern-parts.js';
 import { PatternsApp } from '../../nest/patterns-app.js';
 import { resolveModuleOptions } from '../../nest/redis-patterns.options.js';
@@ -18,7 +19,7 @@ export class Backend {
   /** @throws InvalidOptionsError */
   constructor({ namespace, connection, stream }: RedisStreamsOptions, where: string) {
     const options = { namespace, connection, stream: { ...stream }, pubsub: REPLY_CHANNELS };
-    this.#app = new PatternsApp(resolveModuleOptions(options, where), where);
+    this.#app = new PatternsApp(resolveModuleOptions(options, where), where, new ConnectionSource());
     this.#logger = new TelemetryLogger(this.#app.telemetry, resolveTelemetryOptions(undefined, where));
   }
 

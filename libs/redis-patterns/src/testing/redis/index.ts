@@ -1,0 +1,2 @@
+export type { Reply } from './keyspace.js';
+export { MemoryRedis } from './memory-redis.js';
