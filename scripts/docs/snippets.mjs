@@ -1,0 +1,209 @@
+// @ts-check
+// Compiles the TypeScript of all pages against the sources of the library, in one program with the settings of the repository.
+//
+// A page shows what matters, so this adds what a reader adds: the imports of names that the library, NestJS, an earlier block of
+// the page (if exported there) or its prelude (`preludes/<page>.ts`, for the reader's own classes and functions) has. `{ … }` stands
+// for a body that is left out. Members without a class and statements without a function get one around them.
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import ts from 'typescript';
+import { ROOT } from '../bootstrap/log.mjs';
+import { pages, snippetsOf } from './pages.mjs';
+import { compilerSetup } from './program.mjs';
+
+/** @typedef {import('./pages.mjs').Snippet} Snippet */
+/** @typedef {{ file: string, snippet: Snippet, text: string, exported: string[] }} Unit */
+/** @typedef {ReadonlyMap<string, string>} Names where each known name comes from */
+
+const FOLDER = path.join(ROOT, 'scripts/docs/.snippets');
+const FRAMEWORK = ['reflect-metadata', '@nestjs/common', '@nestjs/core', '@nestjs/throttler', 'rxjs'];
+/** A body that a page leaves out. */
+const ELLIPSIS = /\{ … \}/g;
+
+/** @returns {{ snippets: number, problems: string[] }} each problem as `page:line: message` */
+export function checkSnippets() {
+  const setup = compilerSetup();
+  const options = { ...setup.options, noEmit: true, emitDecoratorMetadata: false, isolatedModules: false };
+  /** @type {Map<string, string>} */
+  const texts = new Map();
+  const host = hostWith(texts, options);
+  const names = exportsOf([...setup.entries.map(({ name }) => name), ...FRAMEWORK], options, texts, host);
+  const units = pages().flatMap((page) => unitsOf(page, names));
+  for (const { file, text } of units) texts.set(file, text);
+  const program = ts.createProgram([...texts.keys()], options, host);
+  const problems = units.flatMap(({ file, snippet }) => {
+    const source = program.getSourceFile(file);
+    if (!source) throw new Error(`${file} is not part of the program`);
+    const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
+    return found.map((diagnostic) => describe(diagnostic, source, snippet));
+  });
+  return { snippets: units.length, problems };
+}
+
+/**
+ * @param {readonly string[]} modules the first one that has a name wins
+ * @param {ts.CompilerOptions} options
+ * @param {Map<string, string>} texts
+ * @param {ts.CompilerHost} host
+ * @returns {Map<string, string>}
+ */
+function exportsOf(modules, options, texts, host) {
+  const file = path.join(FOLDER, 'modules.ts');
+  texts.set(file, modules.map((name, index) => `import * as m${index} from '${name}';`).join('\n'));
+  const program = ts.createProgram([file], options, host);
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(file);
+  /** @type {Map<string, string>} */
+  const names = new Map();
+  for (const statement of source?.statements ?? []) {
+    if (!ts.isImportDeclaration(statement) || !ts.isStringLiteral(statement.moduleSpecifier)) continue;
+    const symbol = checker.getSymbolAtLocation(statement.moduleSpecifier);
+    for (const { name } of symbol ? checker.getExportsOfModule(symbol) : []) {
+      if (!names.has(name)) names.set(name, statement.moduleSpecifier.text);
+    }
+  }
+  return names;
+}
+
+/**
+ * @param {string} page
+ * @param {Names} libraryNames
+ * @returns {Unit[]}
+ */
+function unitsOf(page, libraryNames) {
+  const slug = page.replace(/\.md$/, '').replaceAll('/', '-');
+  const names = new Map(libraryNames);
+  const prelude = path.join(ROOT, 'scripts/docs/preludes', `${slug.replace(/^docs-/, '')}.ts`);
+  if (existsSync(prelude)) {
+    const source = parse(readFileSync(prelude, 'utf8'));
+    for (const name of exportedNames(source)) names.set(name, `../preludes/${path.basename(prelude, '.ts')}.js`);
+  }
+  return snippetsOf(page)
+    .filter(({ language }) => language === 'ts')
+    .map((snippet, index) => {
+      const base = `${slug}-${index + 1}`;
+      const code = snippet.code.replaceAll(ELLIPSIS, '{ throw new Error(); }');
+      const unit = { file: path.join(FOLDER, `${base}.ts`), snippet, ...wrap(code, names) };
+      for (const name of unit.exported) names.set(name, `./${base}.js`);
+      return unit;
+    });
+}
+
+/**
+ * Makes a module of a block. What is added before it stands on its first line, so that lines stay what they are.
+ *
+ * @param {string} code
+ * @param {Names} names
+ */
+function wrap(code, names) {
+  const asModule = parse(code);
+  const declares = asModule.statements.some(isDeclaration);
+  const asStatements = `async function snippet(this: any) { ${code}\n}`;
+  const asMembers = `class Snippet { [member: string]: any; ${code}\n}`;
+  const [text = code] = (declares ? [code, asStatements, asMembers] : [asStatements, code, asMembers]).filter(
+    isWellFormed,
+  );
+  const source = parse(text);
+  const imports = importsFor(source, names);
+  return { text: `${imports}export {}; ${text}`, exported: exportedNames(source) };
+}
+
+/** @param {ts.Node} node */
+function isDeclaration(node) {
+  return (
+    ts.isClassDeclaration(node) ||
+    ts.isImportDeclaration(node) ||
+    ts.isInterfaceDeclaration(node) ||
+    (ts.canHaveModifiers(node) &&
+      (ts.getModifiers(node) ?? []).some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword))
+  );
+}
+
+/** @param {string} text */
+function parse(text) {
+  return ts.createSourceFile('snippet.ts', text, ts.ScriptTarget.Latest, true);
+}
+
+/** @param {string} text */
+function isWellFormed(text) {
+  const { parseDiagnostics = [] } = /** @type {{ parseDiagnostics?: readonly unknown[] }} */ (
+    /** @type {unknown} */ (parse(text))
+  );
+  return parseDiagnostics.length === 0;
+}
+
+/**
+ * @param {ts.SourceFile} source
+ * @returns {string[]}
+ */
+function exportedNames(source) {
+  return source.statements.flatMap((statement) => {
+    const modifiers = ts.canHaveModifiers(statement) ? (ts.getModifiers(statement) ?? []) : [];
+    if (!modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return [];
+    if (ts.isVariableStatement(statement))
+      return statement.declarationList.declarations.map(({ name }) => name.getText());
+    const { name } = /** @type {{ name?: ts.Identifier }} */ (/** @type {unknown} */ (statement));
+    return name ? [name.text] : [];
+  });
+}
+
+/**
+ * Imports of what the module uses and does not declare.
+ *
+ * @param {ts.SourceFile} source
+ * @param {Names} names
+ */
+function importsFor(source, names) {
+  /** @type {Set<string>} */
+  const declared = new Set();
+  /** @type {Set<string>} */
+  const used = new Set();
+  /** @param {ts.Node} node */
+  const visit = (node) => {
+    if (ts.isIdentifier(node)) (isDeclaredHere(node) ? declared : used).add(node.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  const wanted = [...used].filter((name) => !declared.has(name) && names.has(name));
+  return wanted.map((name) => `import { ${name} } from '${names.get(name)}'; `).join('');
+}
+
+/** @param {ts.Identifier} node */
+function isDeclaredHere({ parent, text }) {
+  if (ts.isImportSpecifier(parent)) return true;
+  const isMember = ts.isClassElement(parent) || ts.isTypeElement(parent) || ts.isObjectLiteralElement(parent);
+  const { name } = /** @type {{ name?: ts.Node }} */ (/** @type {unknown} */ (parent));
+  const isName = name !== undefined && ts.isIdentifier(name) && name.text === text;
+  return isName && !isMember && !ts.isPropertyAccessExpression(parent);
+}
+
+/**
+ * Parses each file once, for both programs.
+ *
+ * @param {ReadonlyMap<string, string>} texts files that are not on the disk
+ * @param {ts.CompilerOptions} options
+ */
+function hostWith(texts, options) {
+  const host = ts.createCompilerHost(options, true);
+  const { fileExists, readFile, directoryExists, getSourceFile } = host;
+  /** @type {Map<string, ts.SourceFile | undefined>} */
+  const parsed = new Map();
+  host.fileExists = (file) => texts.has(file) || fileExists(file);
+  host.readFile = (file) => texts.get(file) ?? readFile(file);
+  host.directoryExists = (folder) => folder === FOLDER || (directoryExists?.(folder) ?? true);
+  host.getSourceFile = (file, target, ...rest) => {
+    if (!parsed.has(file)) parsed.set(file, getSourceFile(file, target, ...rest));
+    return parsed.get(file);
+  };
+  return host;
+}
+
+/**
+ * @param {ts.Diagnostic} diagnostic
+ * @param {ts.SourceFile} source
+ * @param {Snippet} snippet
+ */
+function describe({ start = 0, messageText }, source, { page, line }) {
+  const at = line + source.getLineAndCharacterOfPosition(start).line;
+  return `${page}:${at}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
+}
