@@ -190,7 +190,7 @@ function problemsOf({ type, source, whole }) {
     const said = saidDefault(member.text);
     const value = defaultOf(source.resolve, [...source.keys, member.name]);
     if (said === undefined || value === undefined || agree(said, value)) return [];
-    return [`${type.name}.${member.name}: its TSDoc says ${said}, its schema ${String(value)}`];
+    return [`${type.name}.${member.name}: its TSDoc says ${said}, its schema ${JSON.stringify(value)}`];
   });
   const names = knownNames(source.resolve, source.keys, modeOf(type));
   if (!names || type.alias) return wrong;
