@@ -17,7 +17,7 @@ export function pages() {
     .filter((file) => file.endsWith('.md'))
     .map((file) => path.posix.join('docs', file.replaceAll(path.sep, '/')))
     .filter((file) => !isGenerated(file));
-  return ['README.md', ...docs.toSorted()];
+  return ['README.md', 'libs/redis-patterns/README.md', ...docs.toSorted()];
 }
 
 /** @param {string} page */
@@ -40,4 +40,14 @@ export function snippetsOf(page) {
       return { page, line, language, code };
     },
   );
+}
+
+/**
+ * The file that a block is, when its first line says so: `// src/main.ts`.
+ *
+ * @param {Snippet} snippet
+ * @returns {string | undefined}
+ */
+export function fileOf({ code }) {
+  return /^\/\/ ((?:[\w.-]+\/)*[\w.-]+\.ts)\n/.exec(code)?.[1];
 }

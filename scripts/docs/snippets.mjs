@@ -3,16 +3,17 @@
 //
 // A page shows what matters, so this adds what a reader adds: the imports of names that the library, NestJS, an earlier block of
 // the page (if exported there) or its prelude (`preludes/<page>.ts`, for the reader's own classes and functions) has. `{ … }` stands
-// for a body that is left out. Members without a class and statements without a function get one around them.
+// for a body that is left out. A block that begins with `// src/name.ts` is that file, and sees the others of the page as they are by
+// then. Members without a class and statements without a function get one around them.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 import { ROOT } from '../bootstrap/log.mjs';
-import { pages, snippetsOf } from './pages.mjs';
+import { fileOf, pages, snippetsOf } from './pages.mjs';
 import { compilerSetup } from './program.mjs';
 
 /** @typedef {import('./pages.mjs').Snippet} Snippet */
-/** @typedef {{ file: string, snippet: Snippet, text: string, exported: string[] }} Unit */
+/** @typedef {{ file: string, snippet: Snippet | undefined, text: string }} Unit without `snippet`: only there for others */
 /** @typedef {ReadonlyMap<string, string>} Names where each known name comes from */
 
 const FOLDER = path.join(ROOT, 'scripts/docs/.snippets');
@@ -32,12 +33,13 @@ export function checkSnippets() {
   for (const { file, text } of units) texts.set(file, text);
   const program = ts.createProgram([...texts.keys()], options, host);
   const problems = units.flatMap(({ file, snippet }) => {
+    if (!snippet) return [];
     const source = program.getSourceFile(file);
     if (!source) throw new Error(`${file} is not part of the program`);
     const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
     return found.map((diagnostic) => describe(diagnostic, source, snippet));
   });
-  return { snippets: units.length, problems };
+  return { snippets: units.filter(({ snippet }) => snippet).length, problems };
 }
 
 /**
@@ -73,20 +75,32 @@ function exportsOf(modules, options, texts, host) {
 function unitsOf(page, libraryNames) {
   const slug = page.replace(/\.md$/, '').replaceAll('/', '-');
   const names = new Map(libraryNames);
-  const prelude = path.join(ROOT, 'scripts/docs/preludes', `${slug.replace(/^docs-/, '')}.ts`);
+  const prelude = path.join(ROOT, 'scripts/docs/preludes', `${slug.replace(/^(docs|libs-redis-patterns)-/, '')}.ts`);
   if (existsSync(prelude)) {
     const source = parse(readFileSync(prelude, 'utf8'));
     for (const name of exportedNames(source)) names.set(name, `../preludes/${path.basename(prelude, '.ts')}.js`);
   }
-  return snippetsOf(page)
-    .filter(({ language }) => language === 'ts')
-    .map((snippet, index) => {
-      const base = `${slug}-${index + 1}`;
+  const snippets = snippetsOf(page).filter(({ language }) => language === 'ts');
+  /** @type {Map<string, string>} */
+  const files = new Map();
+  /** @type {Unit[]} */
+  const units = [];
+  for (const [index, snippet] of snippets.entries()) {
+    const base = `${slug}-${index + 1}`;
+    const name = fileOf(snippet);
+    if (name === undefined) {
       const code = snippet.code.replaceAll(ELLIPSIS, '{ throw new Error(); }');
-      const unit = { file: path.join(FOLDER, `${base}.ts`), snippet, ...wrap(code, names) };
-      for (const name of unit.exported) names.set(name, `./${base}.js`);
-      return unit;
-    });
+      const { text, exported } = wrap(code, names);
+      units.push({ file: path.join(FOLDER, `${base}.ts`), snippet, text });
+      for (const each of exported) names.set(each, `./${base}.js`);
+      continue;
+    }
+    files.set(name, snippet.code);
+    for (const [each, text] of files) {
+      units.push({ file: path.join(FOLDER, base, each), snippet: each === name ? snippet : undefined, text });
+    }
+  }
+  return units;
 }
 
 /**
@@ -190,7 +204,7 @@ function hostWith(texts, options) {
   const parsed = new Map();
   host.fileExists = (file) => texts.has(file) || fileExists(file);
   host.readFile = (file) => texts.get(file) ?? readFile(file);
-  host.directoryExists = (folder) => folder === FOLDER || (directoryExists?.(folder) ?? true);
+  host.directoryExists = (folder) => folder.startsWith(FOLDER) || (directoryExists?.(folder) ?? true);
   host.getSourceFile = (file, target, ...rest) => {
     if (!parsed.has(file)) parsed.set(file, getSourceFile(file, target, ...rest));
     return parsed.get(file);
