@@ -13,7 +13,7 @@ const DURATION_UNITS = {
 };
 const BYTE_UNITS = { b: 1, kb: 1024, kib: 1024, mb: 1024 ** 2, mib: 1024 ** 2, gb: 1024 ** 3 };
 const SAID = [
-  /Default:? (`[^`]+`|.+?)(?=\.(?:\s|$)|[;:,(]|$)/,
+  /Default:? (`[^`]+`|.+?)(?=\.(?:\s|$)|[;:(]|,(?!\d)|$)/,
   /(`[^`]+`)(?:, the default| \(default\))/,
   /(\S+), the default/,
 ];
@@ -57,9 +57,9 @@ export function agree(said, value) {
   if (typeof value === 'boolean') return !/^(true|false)$/.test(plain) || plain === String(value);
   if (typeof value !== 'number')
     return typeof value !== 'string' || !/^'.*'$/.test(said.replaceAll('`', '')) || plain === value;
-  const [, number, unit = ''] = /^(\d[\d _]*(?:\.\d+)?) ?([A-Za-z]*)/.exec(plain) ?? [];
+  const [, number, unit = ''] = /^(\d[\d _,]*(?:\.\d+)?) ?([A-Za-z]*)/.exec(plain) ?? [];
   if (number === undefined) return true;
-  const count = Number(number.replace(/[ _]/g, ''));
+  const count = Number(number.replace(/[ _,]/g, ''));
   const factors = [...Object.entries(DURATION_UNITS), ...Object.entries(BYTE_UNITS)].filter(
     ([name]) => name === unit.toLowerCase(),
   );

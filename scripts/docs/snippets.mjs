@@ -2,8 +2,8 @@
 // Compiles the TypeScript of all pages against the sources of the library, in one program with the settings of the repository.
 //
 // A page shows what matters, so this adds what a reader adds: the imports of names that the library, NestJS, an earlier block of
-// the page (if exported there) or its prelude (`preludes/<page>.ts`, for the reader's own classes and functions) has. `{ … }` stands
-// for a body that is left out. A block that begins with `// src/name.ts` is that file, and sees the others of the page as they are by
+// the page (if exported there) or its prelude (`preludes/<page>.ts`, for the reader's own classes and functions) has. `…` stands for
+// what is left out. A block that begins with `// src/name.ts` is that file, and sees the others of the page as they are by
 // then. Members without a class and statements without a function get one around them.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,16 +11,14 @@ import ts from 'typescript';
 import { ROOT } from '../bootstrap/log.mjs';
 import { fileOf, pages, snippetsOf } from './pages.mjs';
 import { compilerSetup } from './program.mjs';
+import { exportedNames, parse, partsOf, wrap } from './wrap.mjs';
 
 /** @typedef {import('./pages.mjs').Snippet} Snippet */
 /** @typedef {{ file: string, snippet: Snippet | undefined, text: string }} Unit without `snippet`: only there for others */
-/** @typedef {ReadonlyMap<string, string>} Names where each known name comes from */
+/** @typedef {import('./wrap.mjs').Names} Names */
 
 const FOLDER = path.join(ROOT, 'scripts/docs/.snippets');
 const FRAMEWORK = ['reflect-metadata', '@nestjs/common', '@nestjs/core', '@nestjs/throttler', 'rxjs'];
-/** A body that a page leaves out. */
-const ELLIPSIS = /\{ … \}/g;
-
 /** @returns {{ snippets: number, problems: string[] }} each problem as `page:line: message` */
 export function checkSnippets() {
   const setup = compilerSetup();
@@ -89,10 +87,12 @@ function unitsOf(page, libraryNames) {
     const base = `${slug}-${index + 1}`;
     const name = fileOf(snippet);
     if (name === undefined) {
-      const code = snippet.code.replaceAll(ELLIPSIS, '{ throw new Error(); }');
-      const { text, exported } = wrap(code, names);
-      units.push({ file: path.join(FOLDER, `${base}.ts`), snippet, text });
-      for (const each of exported) names.set(each, `./${base}.js`);
+      for (const [number, part] of partsOf(snippet).entries()) {
+        const { text, exported } = wrap(part.code, names);
+        const own = `${base}-${number + 1}`;
+        units.push({ file: path.join(FOLDER, `${own}.ts`), snippet: part, text });
+        for (const each of exported) names.set(each, `./${own}.js`);
+      }
       continue;
     }
     files.set(name, snippet.code);
@@ -101,94 +101,6 @@ function unitsOf(page, libraryNames) {
     }
   }
   return units;
-}
-
-/**
- * Makes a module of a block. What is added before it stands on its first line, so that lines stay what they are.
- *
- * @param {string} code
- * @param {Names} names
- */
-function wrap(code, names) {
-  const asModule = parse(code);
-  const declares = asModule.statements.some(isDeclaration);
-  const asStatements = `async function snippet(this: any) { ${code}\n}`;
-  const asMembers = `class Snippet { [member: string]: any; ${code}\n}`;
-  const [text = code] = (declares ? [code, asStatements, asMembers] : [asStatements, code, asMembers]).filter(
-    isWellFormed,
-  );
-  const source = parse(text);
-  const imports = importsFor(source, names);
-  return { text: `${imports}export {}; ${text}`, exported: exportedNames(source) };
-}
-
-/** @param {ts.Node} node */
-function isDeclaration(node) {
-  return (
-    ts.isClassDeclaration(node) ||
-    ts.isImportDeclaration(node) ||
-    ts.isInterfaceDeclaration(node) ||
-    (ts.canHaveModifiers(node) &&
-      (ts.getModifiers(node) ?? []).some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword))
-  );
-}
-
-/** @param {string} text */
-function parse(text) {
-  return ts.createSourceFile('snippet.ts', text, ts.ScriptTarget.Latest, true);
-}
-
-/** @param {string} text */
-function isWellFormed(text) {
-  const { parseDiagnostics = [] } = /** @type {{ parseDiagnostics?: readonly unknown[] }} */ (
-    /** @type {unknown} */ (parse(text))
-  );
-  return parseDiagnostics.length === 0;
-}
-
-/**
- * @param {ts.SourceFile} source
- * @returns {string[]}
- */
-function exportedNames(source) {
-  return source.statements.flatMap((statement) => {
-    const modifiers = ts.canHaveModifiers(statement) ? (ts.getModifiers(statement) ?? []) : [];
-    if (!modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return [];
-    if (ts.isVariableStatement(statement))
-      return statement.declarationList.declarations.map(({ name }) => name.getText());
-    const { name } = /** @type {{ name?: ts.Identifier }} */ (/** @type {unknown} */ (statement));
-    return name ? [name.text] : [];
-  });
-}
-
-/**
- * Imports of what the module uses and does not declare.
- *
- * @param {ts.SourceFile} source
- * @param {Names} names
- */
-function importsFor(source, names) {
-  /** @type {Set<string>} */
-  const declared = new Set();
-  /** @type {Set<string>} */
-  const used = new Set();
-  /** @param {ts.Node} node */
-  const visit = (node) => {
-    if (ts.isIdentifier(node)) (isDeclaredHere(node) ? declared : used).add(node.text);
-    ts.forEachChild(node, visit);
-  };
-  visit(source);
-  const wanted = [...used].filter((name) => !declared.has(name) && names.has(name));
-  return wanted.map((name) => `import { ${name} } from '${names.get(name)}'; `).join('');
-}
-
-/** @param {ts.Identifier} node */
-function isDeclaredHere({ parent, text }) {
-  if (ts.isImportSpecifier(parent)) return true;
-  const isMember = ts.isClassElement(parent) || ts.isTypeElement(parent) || ts.isObjectLiteralElement(parent);
-  const { name } = /** @type {{ name?: ts.Node }} */ (/** @type {unknown} */ (parent));
-  const isName = name !== undefined && ts.isIdentifier(name) && name.text === text;
-  return isName && !isMember && !ts.isPropertyAccessExpression(parent);
 }
 
 /**
