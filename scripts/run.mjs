@@ -6,6 +6,7 @@ const USAGE = `Usage: node scripts/run.mjs <command>
   build                         the library and the demo, when their sources changed
   test [jest arguments]         all tests on real servers
   demo [--mode=standalone|sentinel|cluster] [--tour] [--port=3000]
+  example [name]                one of examples/, or all
   bench <areas> [--json]        benchmarks beside raw ioredis`;
 
 /** What `engines` in package.json says; Node.js itself does not check it. */

@@ -1,4 +1,5 @@
 // @ts-check
+import { readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +11,7 @@ import { ExpectedError, ROOT, progress } from './log.mjs';
 import { ended, onStop, runForeground, startProgram, stopProgram } from './processes.mjs';
 
 /** @type {Record<string, (args: string[]) => Promise<number>>} each returns the exit code */
-export const commands = { install, build, test, demo, bench };
+export const commands = { install, build, test, demo, example, bench };
 
 async function install() {
   await ensureInstalled();
@@ -51,6 +52,31 @@ async function demo(args) {
   await ensureInstalled();
   await ensureBuilt();
   return runDemo(options);
+}
+
+/** @param {string[]} args the name of one, or none for all */
+async function example([wanted]) {
+  await ensureInstalled();
+  const folder = path.join(ROOT, 'examples');
+  const names = (await readdir(folder))
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => path.basename(file, '.ts'));
+  if (wanted !== undefined && !names.includes(wanted)) {
+    throw new ExpectedError(`There is no example '${wanted}': choose one of ${names.join(', ')}.`);
+  }
+  const given = process.env.REDIS_URL;
+  const topology = given ? undefined : await startTopology('standalone');
+  try {
+    for (const name of wanted === undefined ? names : [wanted]) {
+      progress('example', name);
+      const program = ['--import', path.join(ROOT, 'scripts/ts-loader.mjs'), path.join(folder, `${name}.ts`)];
+      const code = await runForeground(program, { ...process.env, REDIS_URL: given ?? topology?.url });
+      if (code !== 0) return code;
+    }
+    return 0;
+  } finally {
+    await topology?.stop();
+  }
 }
 
 /** @param {string[]} args */

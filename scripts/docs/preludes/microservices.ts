@@ -1,0 +1,3 @@
+export class AppModule {}
+export { ClientsModule } from '@nestjs/microservices';
+export declare const items: number[];
