@@ -1,3 +1,4 @@
+export { classify, safeCause } from './classify.js';
 export type { ConnectionStats } from './connection-stats.js';
 export { ManagedConnection } from './managed-connection.js';
 export {
