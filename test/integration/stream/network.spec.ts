@@ -59,6 +59,19 @@ describe('streams behind a network that fails', () => {
     ]);
   });
 
+  it('do not know of a message for replicas, either, when the socket dies before the answer', async () => {
+    const wish = { replicaAck: { replicas: 1, timeout: 50 } };
+    // None confirms it, but the socket is there.
+    await expect(streams.producer.publish('s', 0, wish)).rejects.toMatchObject({ code: 'ERR_STREAM_REPLICAS' });
+    await proxy.set('dropDown', { cut: true });
+    await expect(streams.producer.publish('s', 1, wish)).rejects.toMatchObject({
+      code: 'ERR_STREAM_PUBLISH',
+      outcome: 'unknown',
+    });
+    await proxy.set('pass');
+    expect((await direct.admin.info('s'))!.length).toBe(2);
+  });
+
   it('send a publish while the connection comes back within the deadline', async () => {
     const slow = await openStreams(
       { mode: 'standalone', host: proxy.host, port: proxy.port, ...server.users?.app },

@@ -1,3 +1,4 @@
+export { classify, safeCause } from './classify.js';
 export type { ConnectionStats } from './connection-stats.js';
 export { DirectServers, type DirectClient, type DirectCommand, type DirectServer } from './direct.js';
 export { ManagedConnection } from './managed-connection.js';

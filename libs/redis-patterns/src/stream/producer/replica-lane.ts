@@ -1,6 +1,8 @@
 import {
+  classify,
   RedisCommandError,
   RedisUnavailableError,
+  safeCause,
   type BlockingLease,
   type EngineContext,
 } from '../../connection/index.js';
@@ -97,8 +99,13 @@ export class ReplicaLane {
       const [waitError, confirmed] = replies[batch.length]!;
       batch.forEach((one, index) => {
         const [error, id] = replies[index]!;
-        if (error !== null) one.reject(this.#refused(error, lease));
-        else one.resolve({ id: String(id), confirmed: waitError === null ? Number(confirmed) : 0, failure: waitError });
+        if (error !== null) one.reject(this.#failed(error, lease));
+        else
+          one.resolve({
+            id: String(id),
+            confirmed: waitError === null ? Number(confirmed) : 0,
+            failure: waitError && safeCause(waitError),
+          });
       });
     } catch (error) {
       for (const { reject } of batch) reject(this.#unavailable(error, 'unknown'));
@@ -107,17 +114,20 @@ export class ReplicaLane {
     }
   }
 
-  #refused(error: Error, lease: BlockingLease): Error {
-    const reply = /^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR';
+  /** What became of one write: refused by Redis, or, where the socket died, unknown. */
+  #failed(error: Error, lease: BlockingLease): Error {
+    const { outcome, code, reply, text } = classify(error);
     // The socket is at the wrong server.
     if (reply === 'READONLY' || reply === 'MOVED') lease.reset();
-    const details = { outcome: 'refused', reply, connection: this.context.connection.name } as const;
-    return new RedisCommandError(error.message, {
-      ...details,
+    const details = {
+      outcome,
+      connection: this.context.connection.name,
       operation: 'stream.publish',
       elapsedMs: 0,
-      cause: error,
-    });
+      cause: safeCause(error),
+      ...(reply !== undefined && { reply }),
+    };
+    return code === undefined ? new RedisCommandError(text, details) : new RedisUnavailableError(code, text, details);
   }
 
   #unavailable(cause: unknown, outcome: 'not-sent' | 'unknown'): Error {
@@ -129,7 +139,7 @@ export class ReplicaLane {
       connection: name,
       operation: 'stream.publish',
       elapsedMs: 0,
-      cause,
+      cause: safeCause(cause),
     });
   }
 }
