@@ -7,7 +7,8 @@ export type {
 } from './consumer.options.js';
 export type { DeadLetter, DeadLetters, DeadLetterSelection } from './dead-letters.js';
 export type { StreamLag } from './figures.js';
-export { MessageInvalidError, type MessageSchema, type SchemaClass, type StandardSchema } from './message-schema.js';
+export { MessageInvalidError, type MessageSchema, type SchemaClass } from './message-schema.js';
+export type { StandardSchema } from '../core/standard-schema.js';
 export type { PublishItem, PublishOptions } from './producer/publisher.js';
 export type { ReaderState, ReaderStatus } from './reader/reader.js';
 export type { MessageHandler } from './reader/routes.js';

@@ -1,23 +1,5 @@
 import { InvalidOptionsError, RedisPatternsError } from '../core/errors.js';
-
-/** What a schema library gives, such as zod, valibot or arktype: https://standardschema.dev, version 1. */
-export interface StandardSchema<Output = unknown> {
-  readonly '~standard': {
-    readonly version: 1;
-    readonly vendor: string;
-    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
-  };
-}
-
-type SchemaResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | {
-      readonly issues: readonly {
-        readonly message: string;
-        readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
-      }[];
-    };
+import { isStandardSchema, validate, type StandardSchema } from '../core/standard-schema.js';
 
 /** A class whose properties are decorated for class-validator. */
 export type SchemaClass = abstract new (...args: never[]) => object;
@@ -48,12 +30,6 @@ export class MessageInvalidError extends RedisPatternsError {
   }
 }
 
-export function isStandardSchema(value: unknown): value is StandardSchema {
-  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false;
-  const standard = (value as Partial<StandardSchema>)['~standard'];
-  return typeof standard?.validate === 'function';
-}
-
 export function isMessageSchema(value: unknown): value is MessageSchema {
   return isStandardSchema(value) || (typeof value === 'function' && /^class\b/.test(String(value)));
 }
@@ -68,19 +44,5 @@ export function validatorOf(schema: MessageSchema, ofClass: ClassValidation | un
     const message = 'is a class, which only a NestJS application can check; give a Standard Schema (zod, valibot, …)';
     throw new InvalidOptionsError(where, [{ path: 'schema', message }]);
   }
-  const { validate } = schema['~standard'];
-  return (body) => {
-    const result = validate(body);
-    return result instanceof Promise ? result.then(valueOf) : valueOf(result);
-  };
-}
-
-function valueOf(result: SchemaResult<unknown>): unknown {
-  if (result.issues === undefined) return result.value;
-  throw new MessageInvalidError(
-    result.issues.map(({ message, path = [] }) => {
-      const names = path.map((part) => String(typeof part === 'object' ? part.key : part));
-      return names.length === 0 ? message : `${names.join('.')}: ${message}`;
-    }),
-  );
+  return (body) => validate(schema, body, (issues) => new MessageInvalidError(issues));
 }

@@ -1,9 +1,11 @@
+import { hasMarks } from '../../nest/handlers/handler-mark.js';
 import type { PatternPart } from '../../nest/pattern-part.js';
 import { StreamAdmin } from '../stream-admin.service.js';
 import { resolveStreamOptions, type ResolvedStreamOptions } from '../stream.options.js';
 import { StreamProducer } from '../stream-producer.service.js';
 import { StreamRuntime } from '../stream-runtime.service.js';
 import { validateByClass } from './class-validation.js';
+import { consumerMark } from './stream-consumer.decorator.js';
 import { StreamExplorer } from './stream-explorer.js';
 
 /** What streams add to the module. */
@@ -27,5 +29,6 @@ export const streamPart: PatternPart<ResolvedStreamOptions> = {
     },
   ],
   decorators: ['@StreamConsumer'],
+  marks: (owner) => hasMarks(owner, [consumerMark]),
   providers: [StreamExplorer],
 };

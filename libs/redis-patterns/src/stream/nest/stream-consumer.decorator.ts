@@ -1,10 +1,11 @@
-import 'reflect-metadata';
-import { InvalidOptionsError } from '../../core/errors.js';
+import { handlerMark } from '../../nest/handlers/handler-mark.js';
 import type { StreamConsumerOptions } from '../consumer.options.js';
 import type { EventType, StreamEvents } from '../stream-definition.js';
 
-/** On the method itself, as Nest does it: an override that is not decorated is no handler. */
-const CONSUMERS = 'nestjs-redis-patterns:stream-consumers';
+export const consumerMark = handlerMark<StreamConsumerOptions>(
+  '@StreamConsumer',
+  'nestjs-redis-patterns:stream-consumers',
+);
 
 /**
  * Has a method of a provider or controller handle the messages of a stream, for a consumer group. A method that resolves
@@ -26,19 +27,11 @@ const CONSUMERS = 'nestjs-redis-patterns:stream-consumers';
 export function StreamConsumer<
   Events extends StreamEvents = StreamEvents,
   Type extends EventType<Events> = EventType<Events>,
->(options: StreamConsumerOptions<Events, Type>) {
-  return (target: object, key: string | symbol, descriptor: PropertyDescriptor): void => {
-    const method: unknown = descriptor?.value;
-    if (typeof method !== 'function' || typeof target === 'function' || typeof key === 'symbol') {
-      throw new InvalidOptionsError(`@StreamConsumer on ${String(key)}`, [
-        { path: '', message: 'is for instance methods with a text as their name; Nest calls no others' },
-      ]);
-    }
-    Reflect.defineMetadata(CONSUMERS, [options as unknown, ...consumersOf(method)], method);
-  };
+>(options: StreamConsumerOptions<Events, Type>): MethodDecorator {
+  return consumerMark.mark(options as unknown as StreamConsumerOptions);
 }
 
 /** What `@StreamConsumer` said of a method, in the order of writing. */
 export function consumersOf(method: object): readonly StreamConsumerOptions[] {
-  return (Reflect.getOwnMetadata(CONSUMERS, method) as StreamConsumerOptions[] | undefined) ?? [];
+  return consumerMark.of(method);
 }
