@@ -39,6 +39,7 @@ describeOnEachTopology('a handler', { user: 'stream' }, (topology) => {
       's',
       range(20).map((payload) => ({ payload })),
     );
+    await eventually(() => expect(failures).toHaveLength(20));
     await eventually(async () => expect(await pendingCount('s', 'g')).toBe(0));
     expect(failures.splice(0)).toEqual(Array.from({ length: 20 }, () => expect.any(MessageSettledError)));
     await producer.publish('s', 'elsewhere');

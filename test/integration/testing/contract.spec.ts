@@ -16,5 +16,12 @@ const SUITES = [
   'lock/waiting',
   'rate-limit/decisions',
   'rate-limit/penalties',
+  'stream/publish',
+  'stream/retries',
+  'stream/settle',
+  'session/sessions',
+  'token/tokens',
+  'leaderboard/boards',
+  'counting/unique',
 ];
 for (const suite of process.env.CONTRACT?.split(',') ?? SUITES) await import(`../${suite}.spec.js`);

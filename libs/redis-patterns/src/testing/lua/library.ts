@@ -1,5 +1,6 @@
 import { expressionOf } from './pattern.js';
 import { LuaError, numberText, text, toNumber, typeName, type LuaFunction, type LuaValue } from './runtime.js';
+import { decode, encode } from './serial.js';
 import { LuaTable } from './table.js';
 
 /** Wraps a function of one result. */
@@ -20,6 +21,8 @@ export const LIBRARY: ReadonlyMap<string, LuaValue> = new Map<string, LuaValue>(
   ['pairs', (table) => [nextOf(tableOf(table).entries()), table, undefined]],
   ['error', (value) => raise(value)],
   ['pcall', protectedCall],
+  ['cjson', functions({ decode: one(decode), encode: one(encode) })],
+  ['cmsgpack', functions({ pack: one(encode), unpack: one(decode) })],
   [
     'math',
     functions({
@@ -58,9 +61,9 @@ export const LIBRARY: ReadonlyMap<string, LuaValue> = new Map<string, LuaValue>(
     functions({
       insert: (table, at, value) => insert(tableOf(table), at, value),
       remove: one((table, at) => remove(tableOf(table), at)),
-      concat: one((table, separator = '') =>
-        tableOf(table)
-          .items.map((item) => text(item))
+      concat: one((table, separator = '', from = 1, to = tableOf(table).length) =>
+        slice(tableOf(table), number(from), number(to))
+          .map((item) => text(item))
           .join(text(separator)),
       ),
       sort: (table, before) => sort(tableOf(table), before),
