@@ -92,7 +92,7 @@ describeOnEachTopology('locks', { user: 'lock' }, (topology) => {
     const failure = await open.locks
       .using(
         'hog',
-        { lease: 100, maxHold: 250 },
+        { lease: 500, maxHold: 1000 },
         (lock) => new Promise((resolve) => lock.signal.addEventListener('abort', resolve)),
       )
       .catch((error: unknown) => error);

@@ -22,7 +22,8 @@ describeOnEachTopology('tokens', { user: 'token' }, (topology) => {
   let engine: OpenEngine;
   let tokens: TokenService;
   beforeAll(async () => {
-    engine = await openEngine(topology);
+    // What is looked at here is what hundreds of calls at once come to, not how soon.
+    engine = await openEngine(topology, { commandTimeout: '5s' });
     tokens = withOptions({});
   });
   afterAll(() => engine?.close());

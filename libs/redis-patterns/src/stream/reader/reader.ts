@@ -121,7 +121,7 @@ export class StreamReader {
     if (this.#loops !== undefined || this.#stop.signal.aborted) return;
     const { signal } = this.#stop;
     this.#state = 'connecting';
-    this.#loops = Promise.all([this.#serve(), this.#claims.serve(signal), this.#upkeep.serve(signal)]);
+    this.#loops = Promise.all([this.#serve(), this.#claims.serve(signal), this.#upkeep.serve(this.ready, signal)]);
     this.#leases.start();
     this.#promoter.start();
     this.#endWatch = this.scope.context.telemetry.loops.add(this.#loop);

@@ -1,4 +1,4 @@
-import { sleep } from '../../core/abort.js';
+import { raceSignal, sleep } from '../../core/abort.js';
 import { readFigures } from '../figures.js';
 import { trimStream } from '../trimming.js';
 import type { Held } from './held.js';
@@ -18,9 +18,10 @@ export class Upkeep {
     private readonly held: Held,
   ) {}
 
-  /** Until the signal aborts. */
-  async serve(signal: AbortSignal): Promise<void> {
+  /** From when the group exists until the signal aborts. */
+  async serve(ready: Promise<void>, signal: AbortSignal): Promise<void> {
     try {
+      await raceSignal(ready, signal);
       for (;;) {
         // What fails has been reported by the gate, and is done next time.
         await this.#tellFigures().catch(() => undefined);
