@@ -11,7 +11,7 @@ describeOnEachTopology('the cache of several processes', { user: 'cache' }, (top
   let programs: Program[];
 
   beforeAll(async () => {
-    here = await openCache(topology);
+    here = await openCache(topology, { operationTimeout: '5s' }, { commandTimeout: '5s' });
     const { connection, namespace, admin } = topology;
     const file = new URL('./programs/loader.ts', import.meta.url);
     const data = { connection, namespace, admin: admin.connection, lease: LEASE };

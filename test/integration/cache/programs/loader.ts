@@ -10,7 +10,9 @@ const setup = programData<{
   admin: PlainConnection;
   lease: number;
 }>();
-const { cache } = await openCache(setup, { lease: setup.lease });
+// Patient, as are its connections: a cache that gives up on a busy machine's Redis loads for itself, as it should.
+const options = { lease: setup.lease, operationTimeout: '5s' } as const;
+const { cache } = await openCache(setup, options, { commandTimeout: '5s' });
 // The count is no part of the cache: the user of the cache may not touch it.
 const { client } = await RedisAdmin.connect(setup.admin);
 
