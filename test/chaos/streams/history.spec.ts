@@ -96,9 +96,9 @@ const failover: Record<string, Fault> = {
   failover: async (place) => {
     const { own } = place;
     if (LONG) await complete(own);
-    // Replication is asynchronous: what was answered right before is lost with the master.
-    await amnesia(place, 'failovers', clock() - 1000, async () => {
-      const master = await own.primary();
+    const master = await own.primary();
+    // Replication is asynchronous: what is answered from now on may be lost with the master.
+    await amnesia(place, 'failovers', await place.caughtUp(), async () => {
       if (LONG) {
         await crash(own, master);
         // Until it is told that it is a replica now, the old master believes what it always did.

@@ -134,6 +134,23 @@ export class Place {
     );
   }
 
+  /** Waits until all replicas have caught up. @returns a time: what was answered before it, no failover may lose */
+  caughtUp(): Promise<number> {
+    const key = `${NAMESPACE}:probe:${STREAM}`;
+    const replicas = REPLICAS[this.own.mode];
+    return eventually(
+      async () => {
+        const from = clock();
+        const replies = await this.admin.client.pipeline().set(key, '1', 'PX', 1000).wait(replicas, 1000).exec();
+        const [failure, confirmed] = replies![1]!;
+        if (failure !== null || Number(confirmed) < replicas)
+          throw failure ?? new Error(`${String(confirmed)} replicas`);
+        return from;
+      },
+      { timeout: 60_000, what: 'all replicas to have caught up' },
+    );
+  }
+
   /** Takes down what the workers have written since the last time; one reading after the other. */
   readRuns(): Promise<void> {
     this.#reading = this.#reading.then(() => this.#readOn());
