@@ -1,6 +1,7 @@
 // Sessions: a login sets a cookie, a guard knows whose it is, and after the logout it is worth nothing.
 import 'reflect-metadata';
 import { strict as assert } from 'node:assert';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Body, Controller, Get, Module, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
@@ -9,8 +10,6 @@ import {
   SessionCookie,
   SessionGuard,
   SessionService,
-  type CookieRequest,
-  type CookieResponse,
   type Session,
 } from 'nestjs-redis-patterns';
 
@@ -27,9 +26,9 @@ class AccountController {
 
   // An application looks at the password first.
   @Post('login')
-  async login(@Body('user') user: string, @Res({ passthrough: true }) response: object): Promise<void> {
+  async login(@Body('user') user: string, @Res({ passthrough: true }) response: ServerResponse): Promise<void> {
     const { id } = await this.sessions.create<Visit>({ device: 'laptop' }, { principal: user });
-    this.cookie.set(response as CookieResponse, id);
+    this.cookie.set(response, id);
   }
 
   @Get('me')
@@ -39,9 +38,9 @@ class AccountController {
   }
 
   @Post('logout')
-  async logout(@Req() request: object, @Res({ passthrough: true }) response: object): Promise<void> {
-    await this.sessions.destroy(this.cookie.get(request as CookieRequest) ?? '');
-    this.cookie.clear(response as CookieResponse);
+  async logout(@Req() request: IncomingMessage, @Res({ passthrough: true }) response: ServerResponse): Promise<void> {
+    await this.sessions.destroy(this.cookie.get(request) ?? '');
+    this.cookie.clear(response);
   }
 }
 
