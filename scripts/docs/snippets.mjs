@@ -18,7 +18,16 @@ import { exportedNames, parse, partsOf, wrap } from './wrap.mjs';
 /** @typedef {import('./wrap.mjs').Names} Names */
 
 const FOLDER = path.join(ROOT, 'scripts/docs/.snippets');
-const FRAMEWORK = ['reflect-metadata', '@nestjs/common', '@nestjs/core', '@nestjs/throttler', 'rxjs'];
+const FRAMEWORK = [
+  'reflect-metadata',
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/throttler',
+  '@nestjs/microservices',
+  '@nestjs/terminus',
+  '@nestjs/testing',
+  'rxjs',
+];
 /** @returns {{ snippets: number, problems: string[] }} each problem as `page:line: message` */
 export function checkSnippets() {
   const setup = compilerSetup();

@@ -9,8 +9,16 @@ import { formatMessage } from 'publint/utils';
 import { npm } from './npm.mjs';
 
 const run = promisify(execFile);
-const ALLOWED = /^(dist\/.+\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
-const EXPECTED = ['dist/index.js', 'dist/index.d.ts', 'package.json', 'README.md', 'LICENSE'];
+const ALLOWED = /^(dist\/.+\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md|grafana\/.+\.(json|yml))$/;
+const EXPECTED = [
+  'dist/index.js',
+  'dist/index.d.ts',
+  'dist/doctor/cli/main.js',
+  'grafana/dashboard.json',
+  'package.json',
+  'README.md',
+  'LICENSE',
+];
 
 /**
  * Packs the library as it would be published.

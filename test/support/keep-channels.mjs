@@ -4,7 +4,18 @@
 import diagnostics from 'node:diagnostics_channel';
 
 const KEPT = Symbol.for('nestjs-redis-patterns:kept-channels');
-const names = ['connection', 'command', 'breaker', 'gap', 'subscription-gap', 'lock-lost', 'dead-letter', 'lag', 'warning', 'error'];
+const names = [
+  'connection',
+  'command',
+  'breaker',
+  'gap',
+  'subscription-gap',
+  'lock-lost',
+  'dead-letter',
+  'lag',
+  'warning',
+  'error',
+];
 const patterns = ['cache', 'ratelimit', 'lock', 'idempotency', 'stream'];
 
 Reflect.set(

@@ -4,7 +4,9 @@ export class ListQuery {}
 export class Price {}
 export class Report {}
 export class Credentials {}
-export class Session {}
+export class Notification {}
+export declare const user: { id: string };
+export declare const id: string;
 export class Order {
   id!: string;
 }

@@ -1,14 +1,19 @@
+import { z as zod } from 'zod';
 import type { PublishItem, StreamAdmin, StreamProducer, StreamRuntime } from 'nestjs-redis-patterns';
 
-/** What the billing of the example calls. */
-export class Invoices {
-  create(_orderId: string, _options: { idempotencyKey: string; signal: AbortSignal }): Promise<void> {
-    return Promise.resolve();
-  }
+/** What the consumers of the example call. */
+export declare class Invoices {
+  create(orderId: string, options: { idempotencyKey: string; signal: AbortSignal }): Promise<void>;
+}
+export declare class SearchIndex {
+  bulk(bodies: readonly unknown[]): Promise<number[]>;
 }
 
+export const z = zod;
 export declare const producer: StreamProducer;
 export declare const runtime: StreamRuntime;
 export declare const admin: StreamAdmin;
-export declare const items: PublishItem[];
+export declare const items: (PublishItem<{ orderId: string }, 'placed'> & { type: 'placed' })[];
+export declare const payment: { amount: number };
+export declare const letter: { id: string };
 export declare function bill(body: unknown, messageId: string): Promise<void>;

@@ -137,7 +137,16 @@ describe('health', () => {
     const { telemetry } = shop.app.get(PatternsApp);
     expect((await check({ lag: 10 })).status).toBe('up');
     const where = { connection: 'default', stream: 'orders', group: 'billing' };
-    telemetry.emit('lag', { ...where, lag: 11, pending: 1, oldestMs: 5000, retries: 0, deadLetters: 0, members: 1, inFlight: 0 });
+    telemetry.emit('lag', {
+      ...where,
+      lag: 11,
+      pending: 1,
+      oldestMs: 5000,
+      retries: 0,
+      deadLetters: 0,
+      members: 1,
+      inFlight: 0,
+    });
     const limits = { lag: 10, oldestPending: '1s' } as const;
     expect((await check(limits)).connections.default!.reasons).toEqual([
       'lag orders/billing',

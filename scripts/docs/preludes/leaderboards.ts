@@ -1,0 +1,5 @@
+export class Order {
+  readonly id!: string;
+  readonly productId!: string;
+  readonly name!: string;
+}
