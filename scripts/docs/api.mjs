@@ -143,8 +143,24 @@ function tags(symbol, checker) {
     if (name === 'returns') return [`- returns ${body}`];
     return name === 'throws' ? [`- throws ${body}`] : [];
   });
-  const examples = found.filter(({ name }) => name === 'example').map(({ text }) => text);
-  return [...(lines.length > 0 ? [lines.join('\n')] : []), ...examples];
+  return [...(lines.length > 0 ? [lines.join('\n')] : []), ...examples(symbol)];
+}
+
+/**
+ * From the comments as they stand: TypeScript takes a decorator at the beginning of a line for the next tag.
+ *
+ * @param {ts.Symbol} symbol
+ */
+function examples(symbol) {
+  const comments = (symbol.declarations ?? []).flatMap((each) => ts.getJSDocCommentsAndTags(each)).filter(ts.isJSDoc);
+  return [...new Set(comments)].flatMap((comment) => {
+    const text = comment
+      .getText()
+      .replace(/\*\/$/, '')
+      .replace(/^[ \t]*\* ?/gm, '');
+    const found = text.matchAll(/^@example *\n?((?:^```.*?^```\n?|(?!@|```)[^\n]*\n)+)/gms);
+    return [...found].map(([, example = '']) => plain(example).trim());
+  });
 }
 
 /** @param {string} text */
