@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { setImmediate } from 'node:timers/promises';
-import { Controller, Get, Header, Sse, type MessageEvent, type OnModuleDestroy } from '@nestjs/common';
+import { Controller, Get, Header, Req, Sse, type MessageEvent, type OnModuleDestroy } from '@nestjs/common';
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
-import { exhaustMap, map, Observable, shareReplay, Subject, takeUntil, timer } from 'rxjs';
+import type { Request } from 'express';
+import { exhaustMap, map, Observable, ReplaySubject, shareReplay, takeUntil, timer } from 'rxjs';
 import { SnapshotService } from './snapshot.js';
 
 /** Milliseconds between two looks. */
@@ -21,7 +21,7 @@ const POLICY = [
 /** The page at `/`: three files as they are, and what happens in the shop, once a second. */
 @Controller()
 export class DashboardController implements OnModuleDestroy {
-  readonly #closing = new Subject<void>();
+  readonly #closing = new ReplaySubject<void>(1);
   /** One look for all who watch; a slow one delays the next, and nobody looks when nobody watches. */
   readonly #events: Observable<MessageEvent>;
 
@@ -62,15 +62,15 @@ export class DashboardController implements OnModuleDestroy {
 
   /** The {@link Snapshot}s, as server-sent events. */
   @Sse('dashboard/events')
-  events(): Observable<MessageEvent> {
+  events(@Req() { res, socket }: Request): Observable<MessageEvent> {
+    // Its connection ends with it: kept alive, it would keep a server that ends for some seconds.
+    res?.once('finish', () => socket.end());
     return this.#events;
   }
 
   /** A server waits for its open answers before it ends: these would go on for ever. */
-  async onModuleDestroy(): Promise<void> {
+  onModuleDestroy(): void {
     this.#closing.next();
-    // Their connections are idle then, which the server closes; one that is still in use keeps it for seconds.
-    await setImmediate();
   }
 }
 
