@@ -9,6 +9,7 @@ export default {
   moduleFileExtensions: ['ts', 'js', 'mjs', 'json', 'node'],
   moduleNameMapper: {
     '^nestjs-redis-patterns$': '<rootDir>/libs/redis-patterns/src/index.ts',
+    '^nestjs-redis-patterns/([\\w-]+)$': '<rootDir>/libs/redis-patterns/src/$1/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   transform: {

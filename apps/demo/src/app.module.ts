@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { RedisPatternsModule, type ConnectionOptions } from 'nestjs-redis-patterns';
 import { AccountsModule } from './accounts/accounts.module.js';
+import { DashboardModule } from './dashboard/dashboard.module.js';
 import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { OperationsModule } from './operations/operations.module.js';
@@ -35,6 +36,7 @@ function connection(): ConnectionOptions {
     FulfilmentModule,
     SalesModule,
     OperationsModule,
+    DashboardModule,
   ],
   controllers: [RedisController],
 })

@@ -19,6 +19,8 @@ await app.listen(port, '127.0.0.1');
 const url = `http://127.0.0.1:${port}`;
 console.log(`listening on ${url}
 
+A live dashboard with buttons: ${url}/
+
 Try:
   curl ${url}/products/1                          slow the first time, fast afterwards (@Cacheable)
   curl ${url}/products                            all of them, until one changes (a tag invalidates the list)

@@ -12,7 +12,7 @@ import { NewOrder, Order } from './order.js';
 import { OrdersService } from './orders.service.js';
 
 /** Ten orders a minute for each client, never more in any minute. */
-const orderPolicy = definePolicy('orders', {
+export const orderPolicy = definePolicy('orders', {
   algorithm: 'sliding-window',
   limit: 10,
   window: '1m',

@@ -5,6 +5,11 @@ import { DoctorService, RedisConnections, type ConnectionStats, type DoctorRepor
 /** Milliseconds that Redis answers nobody. */
 const FROZEN = 1_500;
 
+/** Whether Redis was started for the demo alone. */
+export function freezable(): boolean {
+  return process.env.DEMO_FREEZABLE === '1';
+}
+
 @Controller('redis')
 export class RedisController {
   constructor(
@@ -28,7 +33,7 @@ export class RedisController {
   @Post('freeze')
   @HttpCode(200)
   async freeze(): Promise<{ ms: number }> {
-    if (process.env.DEMO_FREEZABLE !== '1') throw new ForbiddenException('This Redis is not a throw-away one');
+    if (!freezable()) throw new ForbiddenException('This Redis is not a throw-away one');
     const client = this.connections.get();
     const servers = client instanceof Cluster ? client.nodes('master') : [client];
     await Promise.all(servers.map((server) => server.call('CLIENT', 'PAUSE', FROZEN, 'ALL')));

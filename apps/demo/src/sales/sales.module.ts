@@ -4,5 +4,10 @@ import { SalesConsumer } from './sales.consumer.js';
 import { SalesController } from './sales.controller.js';
 import { SalesService } from './sales.service.js';
 
-@Module({ imports: [ProductsModule], controllers: [SalesController], providers: [SalesService, SalesConsumer] })
+@Module({
+  imports: [ProductsModule],
+  controllers: [SalesController],
+  providers: [SalesService, SalesConsumer],
+  exports: [SalesService],
+})
 export class SalesModule {}

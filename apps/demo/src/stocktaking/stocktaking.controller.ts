@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Controller, HttpCode, HttpException, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiResponse } from '@nestjs/swagger';
+import { BadRequestException, Controller, HttpCode, HttpException, Post, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { LockLostError, LockService, LockTimeoutError, type LockHandle } from 'nestjs-redis-patterns';
-import { Stocktaking } from './stocktaking.js';
+import { Stocktaking, STOCKTAKING } from './stocktaking.js';
 
 /** Milliseconds that counting takes: longer than the lease, which is renewed meanwhile. */
 const COUNTING = 1_200;
 const LOCKED = 423;
+/** Milliseconds to stand in the queue. */
+const LONGEST_WAIT = 9_000;
 
 @Controller('stocktaking')
 export class StocktakingController {
@@ -15,11 +17,19 @@ export class StocktakingController {
   /** One worker counts at a time. It is told before its lease is over that Redis does not renew it, also if Redis hangs. */
   @Post()
   @HttpCode(200)
+  @ApiQuery({
+    name: 'wait',
+    required: false,
+    description: 'Seconds to stand in the queue, up to 9; without it one try',
+  })
   @ApiOkResponse({ type: Stocktaking })
   @ApiResponse({ status: LOCKED, description: 'Another worker is counting' })
-  async count(): Promise<Stocktaking> {
+  async count(@Query('wait') seconds = '0'): Promise<Stocktaking> {
+    const wait = Number(seconds) * 1000;
+    if (!(Number.isInteger(wait) && wait >= 0 && wait <= LONGEST_WAIT))
+      throw new BadRequestException('wait must be 0 to 9 seconds');
     try {
-      return await this.locks.using('stocktaking', { lease: '1s', onLost: 'ignore' }, countAll);
+      return await this.locks.using(STOCKTAKING, { lease: '1s', wait, onLost: 'ignore' }, countAll);
     } catch (error) {
       if (!(error instanceof LockTimeoutError)) throw error;
       throw new HttpException('Another worker is counting', LOCKED, { cause: error });

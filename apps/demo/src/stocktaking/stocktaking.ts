@@ -1,5 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 
+/** The lock of who counts. */
+export const STOCKTAKING = 'stocktaking';
+
 export class Stocktaking {
   @ApiProperty({ description: 'Process that counted' })
   worker!: number;
