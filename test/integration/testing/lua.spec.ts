@@ -12,7 +12,7 @@ import * as session from '../../../libs/redis-patterns/src/session/scripts.gener
 import * as stream from '../../../libs/redis-patterns/src/stream/scripts.generated.js';
 import * as throttler from '../../../libs/redis-patterns/src/throttler/scripts.generated.js';
 import * as token from '../../../libs/redis-patterns/src/token/scripts.generated.js';
-import { compile } from '../../../libs/redis-patterns/src/testing/lua/compiler.js';
+import { compile } from '../../../libs/redis-patterns/src/testing/interpreter/compiler.js';
 
 const scripts = [
   buckets,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { compile, type Program } from '../lua/compiler.js';
-import { LIBRARY } from '../lua/library.js';
-import { LuaError, numberText, textOf, type LuaValue } from '../lua/runtime.js';
-import { LuaTable } from '../lua/table.js';
+import { compile, type Program } from '../interpreter/compiler.js';
+import { LIBRARY } from '../interpreter/library.js';
+import { LuaError, numberText, textOf, type LuaValue } from '../interpreter/runtime.js';
+import { LuaTable } from '../interpreter/table.js';
 import { ReplyError, type Reply } from './keyspace.js';
 
 /** Runs a command for a script. */
