@@ -37,10 +37,6 @@ export interface HandlerRun {
   readonly decision: Decision;
 }
 
-export function handlerTracer({ context: { telemetry, connection } }: ReaderScope): PatternTracer {
-  return telemetry.tracer('stream', connection.name);
-}
-
 /** Runs a handler, and tells what becomes of its message. */
 export function traceHandler(tracer: PatternTracer, run: HandlerRun, handle: () => unknown): unknown {
   const { scope, prepared } = run;

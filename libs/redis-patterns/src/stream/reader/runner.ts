@@ -1,5 +1,6 @@
 import { backoffDelay } from '../../core/backoff.js';
 import { parseDuration } from '../../core/duration.js';
+import type { PatternTracer } from '../../telemetry/index.js';
 import { StreamContext, type ContextActions, type Decision } from '../stream-context.js';
 import {
   HandlerTimeoutError,
@@ -7,7 +8,7 @@ import {
   StreamDrainedError,
   UnrecoverableMessageError,
 } from '../stream.errors.js';
-import { handlerTracer, traceHandler } from '../stream-tracer.js';
+import { traceHandler } from '../stream-tracer.js';
 import type { Held } from './held.js';
 import type { HeldEntry } from './held-entry.js';
 import type { Moves } from './moves.js';
@@ -26,7 +27,12 @@ interface Parts {
 
 /** Calls handlers, and decides what becomes of their messages. */
 export class Runner {
-  constructor(private readonly parts: Parts) {}
+  readonly #tracer: PatternTracer;
+
+  constructor(private readonly parts: Parts) {
+    const { telemetry, connection } = parts.scope.context;
+    this.#tracer = telemetry.tracer('stream', connection.name);
+  }
 
   /** Runs one message; never rejects for what the handler does. */
   async run(prepared: Prepared): Promise<void> {
@@ -35,12 +41,9 @@ export class Runner {
     const context = this.#context(prepared, decision);
     this.#begin(entry, route);
     try {
-      const tracer = handlerTracer(this.parts.scope);
-      if (tracer.active)
-        await traceHandler(tracer, { scope: this.parts.scope, prepared, decision }, () =>
-          this.#call(prepared, context, decision),
-        );
-      else await this.#call(prepared, context, decision);
+      const call = (): unknown => this.#call(prepared, context, decision);
+      if (!this.#tracer.active) await call();
+      else await traceHandler(this.#tracer, { scope: this.parts.scope, prepared, decision }, call);
       if (decision.work !== undefined) await decision.work;
     } catch (error) {
       await settledWork(decision);
