@@ -31,14 +31,6 @@ export function readFrame(text: string): Frame {
   return { form: 'counted', sender: head, count: Number(tail), payload };
 }
 
-/** Below 0, 0 or above 0, as the first id comes before, is, or comes after the second. */
-export function compareIds(one: string, other: string): number {
-  if (one === other) return 0;
-  const [ms = '', serial = ''] = one.split('-');
-  const [otherMs = '', otherSerial = ''] = other.split('-');
-  return Number(ms) - Number(otherMs) || Number(serial) - Number(otherSerial);
-}
-
 /** Server time at which the message with that id was published; milliseconds since the epoch. */
 export function timeOf(id: string): number {
   return Number(id.slice(0, id.indexOf('-')));

@@ -3,7 +3,8 @@ import { backoffDelay, sleep, startTimer, type Timer } from '../core/index.js';
 import { runScript } from '../scripting/index.js';
 import type { Target } from './channel-book.js';
 import type { Feed, FeedSink } from './feed.js';
-import { compareIds, NO_ID, readFrame, timeOf, type Frame } from './frame.js';
+import { compareIds } from '../core/stream-id.js';
+import { NO_ID, readFrame, timeOf, type Frame } from './frame.js';
 import type { GapReason } from './gap.js';
 import { readScript } from './scripts.generated.js';
 

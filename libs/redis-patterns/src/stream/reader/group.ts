@@ -1,6 +1,7 @@
+import { compareIds } from '../../core/stream-id.js';
 import { runScript } from '../../scripting/index.js';
 import { ensureGroupScript } from '../scripts.generated.js';
-import { compareIds, type Held } from './held.js';
+import type { Held } from './held.js';
 import { warn, type ReaderScope } from './scope.js';
 
 /** The consumer group: created where it is missing, and put back to where it stood where it got lost. */

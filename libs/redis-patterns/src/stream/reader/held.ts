@@ -148,16 +148,3 @@ export class Held {
     for (const { least, wake } of this.#waiters) if (this.#places >= least) wake();
   }
 }
-
-export function compareIds(a: string, b: string): number {
-  const [aMs, aSeq = '0'] = a.split('-');
-  const [bMs, bSeq = '0'] = b.split('-');
-  return compareNumbers(aMs!, bMs!) || compareNumbers(aSeq, bSeq);
-}
-
-/** Decimal texts without leading zeros, of any length. */
-function compareNumbers(a: string, b: string): number {
-  if (a.length !== b.length) return a.length - b.length;
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
-}

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { withReaderDefaults } from '../consumer.options.js';
 import { toFields } from '../message.js';
-import { compareIds, Held } from './held.js';
+import { compareIds } from '../../core/stream-id.js';
+import { Held } from './held.js';
 import { HeldEntry } from './held-entry.js';
 import { cureOf } from './troubles.js';
 import { isSuspect, Waiting } from './waiting.js';
