@@ -1,4 +1,4 @@
-import { startTimer } from '../core/timer.js';
+import { within } from '../core/timer.js';
 import type { CachePolicy } from './cache-policy.js';
 import type { LookupNote } from './cache-tracer.js';
 import { CachedLoadError } from './cache.errors.js';
@@ -171,7 +171,7 @@ export class Lookup {
     if (softTimeout > 0) {
       const { ticket } = flight;
       try {
-        const outcome = await within(softTimeout, flight.wait(policy.signal));
+        const outcome = await within(softTimeout, flight.wait(policy.signal), undefined);
         const loaded = outcome !== undefined && outcome.failure === undefined && running === undefined;
         const shared = outcome?.content !== undefined && ticket <= outcome.covers;
         if ((loaded || shared) && wanted.note !== undefined) tell(wanted.note, 'miss', 'load');
@@ -215,12 +215,4 @@ function questionOf({ tags, options }: CachePolicy, fill: boolean): Question {
 /** XFetch: the nearer the end and the dearer the load, the more likely. */
 function isDue({ entry, freshMs }: FoundValue, beta: number): boolean {
   return freshMs !== undefined && -Math.max(1, entry.loadMs) * beta * Math.log(Math.random()) >= freshMs;
-}
-
-/** What a promise gives; `undefined` when that takes longer. */
-function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const timer = startTimer(ms, () => resolve(undefined));
-    void promise.then(resolve, reject).finally(() => timer.clear());
-  });
 }

@@ -28,3 +28,16 @@ export function startTimer(ms: number, callback: () => void, { keepAlive = false
   if (ms !== Infinity) arm(ms);
   return { clear: () => clearTimeout(handle) };
 }
+
+/** What a promise gives, or `late` when that takes longer than `ms`. @param options as of {@link startTimer} */
+export function within<T, Late>(
+  ms: number,
+  promise: Promise<T>,
+  late: Late,
+  options?: { readonly keepAlive?: boolean },
+): Promise<T | Late> {
+  return new Promise((resolve, reject) => {
+    const timer = startTimer(ms, () => resolve(late), options);
+    void promise.then(resolve, reject).finally(() => timer.clear());
+  });
+}

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { ApplicationConnection } from '../connection/index.js';
 import { RedisPatternsError } from '../core/errors.js';
-import { startTimer } from '../core/timer.js';
+import { within } from '../core/timer.js';
 
 /** What came of asking the masters of a connection. */
 export interface Answers {
@@ -54,6 +54,7 @@ async function askNode(node: Redis, ms: number, memory: number | false): Promise
     ms,
     Promise.all([pong, info]).then(([trouble, text]) => [...trouble, ...judge(text, memory)]),
     ['node'],
+    { keepAlive: true },
   );
 }
 
@@ -65,11 +66,4 @@ function judge(info: string, memory: number | false): string[] {
   const isFull = memory !== false && most > 0 && used / most >= memory;
   if (isFull && field('maxmemory_policy') === 'noeviction') reasons.push('memory');
   return reasons;
-}
-
-function within<T>(ms: number, promise: Promise<T>, late: T): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = startTimer(ms, () => resolve(late), { keepAlive: true });
-    void promise.then(resolve, reject).finally(() => timer.clear());
-  });
 }
