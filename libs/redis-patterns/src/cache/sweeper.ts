@@ -1,9 +1,7 @@
-import type { Redis } from 'ioredis';
-import type { EngineContext, RedisClient, RedisConnection } from '../connection/index.js';
+import { scanKeys, type EngineContext, type RedisClient, type RedisConnection } from '../connection/index.js';
 import { escapeGlob } from '../keys/index.js';
 import type { CommandLimits } from './entry-store.js';
 
-const SCAN_COUNT = '1000';
 const UNLINK_BATCH = 200;
 /** A Cluster whose slots move all the time is not waited for. */
 const MAX_ROUNDS = 3;
@@ -74,26 +72,13 @@ export class Sweeper {
     limits: CommandLimits,
   ): Promise<number> {
     let sum = 0;
-    for (const master of this.#connection.masters()) {
-      let cursor = '0';
-      do {
-        const [next, keys] = await this.#scan(master, cursor, pattern, limits);
-        cursor = next;
-        for (let start = 0; start < keys.length && sum < limit; start += UNLINK_BATCH) {
-          sum += await act(keys.slice(start, start + Math.min(UNLINK_BATCH, limit - sum)));
-        }
-      } while (cursor !== '0' && sum < limit);
+    for await (const keys of scanKeys(this.#connection, 'cache.scan', pattern, limits)) {
+      for (let start = 0; start < keys.length && sum < limit; start += UNLINK_BATCH) {
+        sum += await act(keys.slice(start, start + Math.min(UNLINK_BATCH, limit - sum)));
+      }
+      if (sum >= limit) break;
     }
     return sum;
-  }
-
-  #scan(master: Redis, cursor: string, pattern: string, limits: CommandLimits): Promise<[string, string[]]> {
-    return this.#connection.run({
-      name: 'cache.scan',
-      effect: 'read',
-      ...limits,
-      send: () => master.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT),
-    });
   }
 
   async #unlink(keys: string[], limits: CommandLimits): Promise<number> {

@@ -14,6 +14,7 @@ export type { ConnectionUser } from './eviction.js';
 export { addressOf } from './connection-url.js';
 export type { RoleState } from './role-state.js';
 export { nodeFor } from './node-for.js';
+export { scanKeys } from './scan-keys.js';
 export { resolveConnectionOptions, type ResolvedConnectionOptions } from './connection.schema.js';
 export type {
   BreakerOptions,

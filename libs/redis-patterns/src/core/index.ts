@@ -6,4 +6,5 @@ export { InvalidOptionsError, NotBoundError, RedisPatternsError, type ErrorCode,
 export { closest, deepFreeze, durationSchema, parseOptions } from './options.js';
 export { principalSchema } from './principal-schema.js';
 export { SingleFlight } from './single-flight.js';
-export { startTimer, type Timer } from './timer.js';
+export { StatusError } from './status-error.js';
+export { startTimer, within, type Timer } from './timer.js';

@@ -1,24 +1,19 @@
-import { RedisPatternsError, type ErrorCode } from '../core/index.js';
+import { RedisPatternsError, StatusError, type ErrorCode } from '../core/index.js';
 
 /**
  * A call that was not run, with the answer that HTTP has for it: 400, 409, 422 (as the IETF draft on the `Idempotency-Key`
  * header says) or 503. In the course of a request that nobody catches it for, it is answered with problem details (RFC 9457).
  */
-export abstract class IdempotencyRefusedError extends RedisPatternsError {
-  readonly statusCode: number;
-  /** `status`, `statusCode` and `expose` are how Nest, Express and others know an error that is an answer. */
-  readonly expose = true;
-
+export abstract class IdempotencyRefusedError extends StatusError<400 | 409 | 422 | 503> {
   constructor(
     code: ErrorCode,
-    readonly status: 400 | 409 | 422 | 503,
+    status: 400 | 409 | 422 | 503,
     message: string,
     /** Whole seconds after which to try again; `undefined` when trying again does not help. */
     readonly retryAfter?: number,
     options?: { cause?: unknown },
   ) {
-    super(code, message, options);
-    this.statusCode = status;
+    super(code, status, message, options);
   }
 }
 

@@ -1,9 +1,9 @@
-import { RedisUnavailableError, type EngineContext } from '../connection/index.js';
+import { scanKeys, type EngineContext } from '../connection/index.js';
 import { escapeGlob } from '../keys/index.js';
 import { PrincipalIndex } from './principal-index.js';
 import { SessionCommands } from './session-commands.js';
 import { SessionData } from './session-data.js';
-import { SessionTooLargeError, SessionUnavailableError } from './session.errors.js';
+import { SessionTooLargeError, throwUnavailable } from './session.errors.js';
 import { foreignAddressOf, type SessionAddress } from './session-id.js';
 import type { ResolvedSessionOptions } from './session.options.js';
 import type { Session } from './session.js';
@@ -123,23 +123,13 @@ export class ForeignSessions {
 
   async #scan(act: (keys: string[]) => Promise<void>): Promise<void> {
     const { connection, keys } = this.context;
-    const pattern = `${escapeGlob(keys.prefix('session'))}*`;
-    for (const master of connection.masters()) {
-      for (let cursor: string | undefined = '0'; cursor !== undefined;) {
-        const from: string = cursor;
-        const send = () => master.scan(from, 'MATCH', pattern, 'COUNT', '1000');
-        const [next, found] = await connection
-          .run({ name: 'session.scan', effect: 'read', wait: true, send })
-          .catch(fail);
-        await act(found);
-        cursor = next === '0' ? undefined : next;
-      }
+    const glob = `${escapeGlob(keys.prefix('session'))}*`;
+    try {
+      for await (const page of scanKeys(connection, 'session.scan', glob, { wait: true })) await act(page);
+    } catch (error) {
+      throwUnavailable(error);
     }
   }
-}
-
-function fail(error: unknown): never {
-  throw error instanceof RedisUnavailableError ? new SessionUnavailableError(error) : error;
 }
 
 function pairsOf(flat: readonly string[]): [name: string, text: string][] {

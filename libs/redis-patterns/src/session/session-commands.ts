@@ -1,9 +1,9 @@
-import { RedisUnavailableError, type EngineContext } from '../connection/index.js';
+import type { EngineContext } from '../connection/index.js';
 import { runScript, type Script } from '../scripting/index.js';
 import type { RecordReply } from './session-data.js';
 import type { SessionAddress } from './session-id.js';
 import { newWriteToken } from './session-id.js';
-import { SessionUnavailableError } from './session.errors.js';
+import { throwUnavailable } from './session.errors.js';
 import {
   createScript,
   destroyScript,
@@ -101,7 +101,7 @@ export class SessionCommands {
     try {
       return await runScript(this.context.connection, script, keys, args, { wait: true });
     } catch (error) {
-      throw error instanceof RedisUnavailableError ? new SessionUnavailableError(error) : error;
+      return throwUnavailable(error);
     }
   }
 }

@@ -1,27 +1,11 @@
-import type { FailureOutcome, RedisUnavailableError } from '../connection/index.js';
-import { RedisPatternsError, type ErrorCode } from '../core/index.js';
-
-/** An error that HTTP has an answer for. `status`, `statusCode` and `expose` are how Nest, Express, Fastify know such a one. */
-abstract class SessionStatusError extends RedisPatternsError {
-  readonly statusCode: number;
-  readonly expose = true;
-
-  constructor(
-    code: ErrorCode,
-    readonly status: 401 | 409 | 503,
-    message: string,
-    options?: { cause?: unknown },
-  ) {
-    super(code, message, options);
-    this.statusCode = status;
-  }
-}
+import { RedisUnavailableError, type FailureOutcome } from '../connection/index.js';
+import { RedisPatternsError, StatusError } from '../core/index.js';
 
 /**
  * Redis could not say, or did not confirm: there may be a session or not. Code `ERR_SESSION_UNAVAILABLE`, HTTP 503. `outcome` tells
  * whether a change may have been made; `cause` is the error of the connection.
  */
-export class SessionUnavailableError extends SessionStatusError {
+export class SessionUnavailableError extends StatusError<503> {
   readonly outcome: FailureOutcome;
 
   constructor(cause: RedisUnavailableError) {
@@ -30,8 +14,13 @@ export class SessionUnavailableError extends SessionStatusError {
   }
 }
 
+/** Passes an error on; that Redis did not serve becomes {@link SessionUnavailableError}. */
+export function throwUnavailable(error: unknown): never {
+  throw error instanceof RedisUnavailableError ? new SessionUnavailableError(error) : error;
+}
+
 /** All sessions of the principal were ended while this one was begun, so it was ended too. Code `ERR_SESSION_REVOKED`, HTTP 401. */
-export class SessionRevokedError extends SessionStatusError {
+export class SessionRevokedError extends StatusError<401> {
   constructor() {
     super(
       'ERR_SESSION_REVOKED',
@@ -42,7 +31,7 @@ export class SessionRevokedError extends SessionStatusError {
 }
 
 /** The session has another version than `ifVersion`. Nothing was changed. Code `ERR_SESSION_CONFLICT`, HTTP 409. */
-export class SessionConflictError extends SessionStatusError {
+export class SessionConflictError extends StatusError<409> {
   constructor(
     /** The version that it has. */
     readonly version: number,

@@ -1,18 +1,15 @@
 import type { FailureOutcome, RedisUnavailableError } from '../connection/index.js';
-import { RedisPatternsError } from '../core/index.js';
+import { StatusError } from '../core/index.js';
 
 /**
  * Redis could not say, or did not confirm: the token may be valid or not, or may have been used up. Code `ERR_TOKEN_UNAVAILABLE`, HTTP
  * 503. `outcome` tells whether a change may have been made; `cause` is the error of the connection.
  */
-export class TokenUnavailableError extends RedisPatternsError {
+export class TokenUnavailableError extends StatusError<503> {
   readonly outcome: FailureOutcome;
-  readonly status = 503;
-  readonly statusCode = 503;
-  readonly expose = true;
 
   constructor(cause: RedisUnavailableError) {
-    super('ERR_TOKEN_UNAVAILABLE', 'Tokens cannot be checked now; try again', { cause });
+    super('ERR_TOKEN_UNAVAILABLE', 503, 'Tokens cannot be checked now; try again', { cause });
     this.outcome = cause.outcome;
   }
 }
