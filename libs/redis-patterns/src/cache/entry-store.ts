@@ -138,7 +138,7 @@ export class EntryStore {
   #ask(client: RedisClient, entryKey: string, question: Question): Promise<RawEntry> {
     this.#batch.underWay++;
     if (question.tags.length === 0 && !question.pttl) return client.get(entryKey).then(this.#bareEntry, this.#lost);
-    return this.#askMore(client, entryKey, question).finally(() => this.#batch.underWay--);
+    return this.#askMore(client, entryKey, question);
   }
 
   readonly #bareEntry = (text: string | null): RawEntry => {
@@ -152,17 +152,19 @@ export class EntryStore {
   };
 
   async #askMore(client: RedisClient, entryKey: string, { tags, pttl }: Question): Promise<RawEntry> {
-    // Before the entry is read: a newer entry with the time of an older one is stale too early, not too late.
-    const left = pttl ? client.pttl(entryKey) : undefined;
-    if (tags.length === 0) {
-      const [text, ms] = await Promise.all([client.get(entryKey), left]);
-      return { text, pttl: ms, tokens: NO_TOKENS };
+    try {
+      // Before the entry is read: a newer entry with the time of an older one is stale too early, not too late.
+      const left = pttl ? client.pttl(entryKey) : undefined;
+      if (tags.length === 0) {
+        const [text, ms] = await Promise.all([client.get(entryKey), left]);
+        return { text, pttl: ms, tokens: NO_TOKENS };
+      }
+      const reply = this.#getAll(client, [entryKey, ...this.#tagKeys(tags)]);
+      const [texts, ms] = left === undefined ? [await reply, undefined] : await Promise.all([reply, left]);
+      return { text: texts[0]!, pttl: ms, tokens: texts.slice(1) };
+    } finally {
+      this.#batch.underWay--;
     }
-    const keys = [entryKey];
-    for (const tag of tags) keys.push(this.tags.keyOf(tag));
-    const reply = this.#getAll(client, keys);
-    const [texts, ms] = left === undefined ? [await reply, undefined] : await Promise.all([reply, left]);
-    return { text: texts[0]!, pttl: ms, tokens: texts.slice(1) };
   }
 
   #getAll(client: RedisClient, keys: string[]): Promise<(string | null)[]> {

@@ -26,6 +26,12 @@ export function addressOf({
   return `${host}:${port}`;
 }
 
+/** What an address that a server names is called from here, where `natMap` says so. */
+export function natMapped(natMap: unknown, address: string): HostPort | undefined {
+  const given = natMap as Readonly<Record<string, HostPort>> | ((address: string) => HostPort | null) | undefined;
+  return (typeof given === 'function' ? given(address) : given?.[address]) ?? undefined;
+}
+
 const FORMS =
   "use 'redis://host:6379/0', 'rediss://…' for TLS, 'redis+sentinel://host:26379,host:26379/<master name>/0' or 'redis+cluster://host:6379,host:6379'";
 const URL_PATTERN = /^(redis|rediss)(?:\+(sentinel|cluster))?:\/\/(?:([^@/?#]*)@)?([^@/?#]+)(\/[^?#]*)?(?:\?([^#]*))?$/;

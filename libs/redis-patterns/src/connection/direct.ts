@@ -2,7 +2,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { onAbort } from '../core/abort.js';
 import { sentinelAuth } from './client-factory.js';
 import { safeCause } from './classify.js';
-import { addressOf, type HostPort } from './connection-url.js';
+import { addressOf, natMapped, type HostPort } from './connection-url.js';
 import type { ResolvedConnectionOptions } from './connection.schema.js';
 import { SocketConnector } from './connectors.js';
 import { Secret } from './secret.js';
@@ -44,20 +44,10 @@ export class DirectClient {
   }
 
   async #inTime<T>(work: Promise<T>): Promise<T> {
-    const limit = Math.max(1, this.timeout());
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(new Error(`no answer within ${Math.ceil(limit)} ms`));
-        this.close();
-      }, limit);
-    });
     try {
-      return await Promise.race([work, late]);
+      return await inTime(work, Math.max(1, this.timeout()), () => this.close());
     } catch (error) {
       throw safeCause(error);
-    } finally {
-      clearTimeout(timer);
     }
   }
 }
@@ -170,10 +160,7 @@ export class DirectServers {
   }
 
   #mapped(address: HostPort): HostPort {
-    const natMap = this.options.ioredis?.natMap as
-      Record<string, HostPort> | ((key: string) => HostPort | null) | undefined;
-    const key = addressOf(address);
-    return (typeof natMap === 'function' ? natMap(key) : natMap?.[key]) ?? address;
+    return natMapped(this.options.ioredis?.natMap, addressOf(address)) ?? address;
   }
 
   async #reach(
@@ -199,7 +186,8 @@ export class DirectServers {
     this.#clients.add(client);
     const stop = onAbort(signal, () => client.close());
     try {
-      await connected(redis, Math.max(10, timeout()));
+      // A server that hangs takes the connection, but answers no AUTH.
+      await inTime(redis.connect(), Math.max(10, timeout()));
       return { address, client };
     } catch (error) {
       client.close();
@@ -239,14 +227,17 @@ const PROFILE: RedisOptions = {
   disconnectTimeout: 500,
 };
 
-/** A server that hangs takes the connection, but answers no AUTH. */
-async function connected(redis: Redis, ms: number): Promise<void> {
+/** @param onLate called when `work` takes longer than `ms` */
+async function inTime<T>(work: Promise<T>, ms: number, onLate?: () => void): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+    timer = setTimeout(() => {
+      reject(new Error(`no answer within ${Math.ceil(ms)} ms`));
+      onLate?.();
+    }, ms);
   });
   try {
-    await Promise.race([redis.connect(), late]);
+    return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
   }

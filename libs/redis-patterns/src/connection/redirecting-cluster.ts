@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis';
-import { addressOf } from './connection-url.js';
+import { addressOf, natMapped } from './connection-url.js';
 
 type HandleError = Cluster['handleError'];
 
@@ -23,6 +23,6 @@ export class RedirectingCluster extends Cluster {
 
 /** What an address that a server names is called from here. */
 export function mapAddress({ options: { natMap } }: Cluster, address: string): string {
-  const mapped = typeof natMap === 'function' ? natMap(address) : natMap?.[address];
-  return mapped ? addressOf(mapped) : address;
+  const mapped = natMapped(natMap, address);
+  return mapped === undefined ? address : addressOf(mapped);
 }

@@ -1,6 +1,6 @@
 import { ReplyError } from './keyspace.js';
 
-export const SYNTAX = 'ERR syntax error';
+const SYNTAX = 'ERR syntax error';
 
 /** A whole number. @throws ReplyError */
 export function integer(text: string | undefined): number {

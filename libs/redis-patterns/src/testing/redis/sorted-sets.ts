@@ -13,7 +13,7 @@ function sorted(space: Keyspace, key: string): Member[] {
 }
 
 /** As Redis writes a score: 17 digits at most, none for what is whole. */
-export function scoreText(score: number): string {
+function scoreText(score: number): string {
   if (Number.isFinite(score)) return String(score);
   return score > 0 ? 'inf' : '-inf';
 }

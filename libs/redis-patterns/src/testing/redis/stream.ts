@@ -1,7 +1,7 @@
 import { ReplyError } from './keyspace.js';
 
 /** Milliseconds and number of an entry. */
-export type StreamId = readonly [ms: number, seq: number];
+type StreamId = readonly [ms: number, seq: number];
 
 export interface StreamEntry {
   readonly id: StreamId;
@@ -23,8 +23,8 @@ export interface StreamGroup {
   entriesRead: number;
 }
 
-export const FIRST: StreamId = [0, 0];
-export const LAST: StreamId = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+const FIRST: StreamId = [0, 0];
+const LAST: StreamId = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
 
 export function idText([ms, seq]: StreamId): string {
   return `${ms}-${seq}`;
