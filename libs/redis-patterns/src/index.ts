@@ -5,6 +5,7 @@ export {
   type ErrorCode,
   type OptionIssue,
 } from './core/errors.js';
+export { StatusError } from './core/status-error.js';
 export type { Duration } from './core/duration.js';
 export { InvalidKeyError, type Key, type KeyPart } from './keys/index.js';
 export {

@@ -1,4 +1,5 @@
-import { lex, type Token } from './lexer.js';
+import { Cursor } from './cursor.js';
+import { lex } from './lexer.js';
 import { LuaRuntime, type LuaValue } from './runtime.js';
 
 /** Binary operators by their strength, weakest first; `right` ones bind to the right. */
@@ -42,45 +43,14 @@ export function compile(source: string): Program {
 }
 
 /** Recursive descent; expressions by precedence climbing. What it makes calls {@link LuaRuntime} as `rt`. */
-class Compiler {
-  #at = 0;
+class Compiler extends Cursor {
   #names = 0;
   #scope: Map<string, string>[] = [];
 
-  constructor(private readonly tokens: readonly Token[]) {}
-
   program(): string {
     const body = this.#block();
-    if (this.#token.kind !== 'end') this.#fail();
+    if (this.token.kind !== 'end') this.fail();
     return `${body}\nreturn [];`;
-  }
-
-  get #token(): Token {
-    return this.tokens[this.#at]!;
-  }
-
-  #is(text: string): boolean {
-    const { kind, text: found } = this.#token;
-    return found === text && (kind === 'keyword' || kind === 'symbol');
-  }
-
-  #take(text: string): boolean {
-    if (!this.#is(text)) return false;
-    this.#at++;
-    return true;
-  }
-
-  #expect(text: string): void {
-    if (!this.#take(text)) this.#fail(text);
-  }
-
-  #fail(wanted = 'something else'): never {
-    throw new SyntaxError(`Lua line ${this.#token.line}: ${wanted} expected near ${this.#token.text}`);
-  }
-
-  #name(): string {
-    if (this.#token.kind !== 'name') this.#fail('a name');
-    return this.tokens[this.#at++]!.text;
   }
 
   #declare(name: string): string {
@@ -97,11 +67,11 @@ class Compiler {
   #block(declared: readonly (readonly [name: string, own: string])[] = []): string {
     this.#scope.push(new Map(declared));
     const lines: string[] = [];
-    while (this.#token.kind !== 'end' && !['end', 'else', 'elseif', 'until'].some((word) => this.#is(word))) {
-      if (this.#take(';')) continue;
-      const last = this.#is('return') || this.#is('break');
+    while (this.token.kind !== 'end' && !['end', 'else', 'elseif', 'until'].some((word) => this.is(word))) {
+      if (this.take(';')) continue;
+      const last = this.is('return') || this.is('break');
       lines.push(this.#statement());
-      this.#take(';');
+      this.take(';');
       if (last) break;
     }
     this.#scope.pop();
@@ -109,23 +79,23 @@ class Compiler {
   }
 
   #statement(): string {
-    if (this.#take('local')) return this.#take('function') ? this.#localFunction() : this.#local();
-    if (this.#take('if')) return this.#if();
-    if (this.#take('for')) return this.#for();
-    if (this.#take('while')) {
+    if (this.take('local')) return this.take('function') ? this.#localFunction() : this.#local();
+    if (this.take('if')) return this.#if();
+    if (this.take('for')) return this.#for();
+    if (this.take('while')) {
       const condition = this.#expression();
-      this.#expect('do');
+      this.expect('do');
       return `while (rt.truth(${condition})) {\n${this.#bodyToEnd()}\n}`;
     }
-    if (this.#take('repeat')) {
+    if (this.take('repeat')) {
       const body = this.#block();
-      this.#expect('until');
+      this.expect('until');
       return `do {\n${body}\n} while (!rt.truth(${this.#expression()}));`;
     }
-    if (this.#take('do')) return `{\n${this.#bodyToEnd()}\n}`;
-    if (this.#take('break')) return 'break;';
-    if (this.#take('return')) {
-      const nothing = this.#token.kind === 'end' || ['end', 'else', 'elseif', 'until', ';'].some((w) => this.#is(w));
+    if (this.take('do')) return `{\n${this.#bodyToEnd()}\n}`;
+    if (this.take('break')) return 'break;';
+    if (this.take('return')) {
+      const nothing = this.token.kind === 'end' || ['end', 'else', 'elseif', 'until', ';'].some((w) => this.is(w));
       return `return ${nothing ? '[]' : this.#list()};`;
     }
     return this.#assignmentOrCall();
@@ -133,33 +103,33 @@ class Compiler {
 
   #bodyToEnd(declared: readonly (readonly [string, string])[] = []): string {
     const body = this.#block(declared);
-    this.#expect('end');
+    this.expect('end');
     return body;
   }
 
   #local(): string {
-    const names = [this.#name()];
-    while (this.#take(',')) names.push(this.#name());
-    const values = this.#take('=') ? this.#list() : '[]';
+    const names = [this.name()];
+    while (this.take(',')) names.push(this.name());
+    const values = this.take('=') ? this.#list() : '[]';
     const own = names.map((name) => this.#declare(name));
     return `let [${own.join(', ')}] = ${values};`;
   }
 
   #localFunction(): string {
-    const own = this.#declare(this.#name());
+    const own = this.#declare(this.name());
     return `const ${own} = ${this.#functionBody()};`;
   }
 
   #functionBody(): string {
-    this.#expect('(');
+    this.expect('(');
     const parameters: [string, string][] = [];
-    while (!this.#take(')')) {
-      if (this.#take('...')) parameters.push(['...', 'rest']);
+    while (!this.take(')')) {
+      if (this.take('...')) parameters.push(['...', 'rest']);
       else {
-        const name = this.#name();
+        const name = this.name();
         parameters.push([name, `${name}_${this.#names++}`]);
       }
-      this.#take(',');
+      this.take(',');
     }
     const list = parameters.map(([name, own]) => (name === '...' ? '...rest' : own)).join(', ');
     return `((${list}) => {\n${this.#bodyToEnd(parameters)}\nreturn [];\n})`;
@@ -167,27 +137,27 @@ class Compiler {
 
   #if(): string {
     const condition = this.#expression();
-    this.#expect('then');
+    this.expect('then');
     const then = `if (rt.truth(${condition})) {\n${this.#block()}\n}`;
-    if (this.#take('elseif')) return `${then} else ${this.#if()}`;
-    if (this.#take('else')) return `${then} else {\n${this.#bodyToEnd()}\n}`;
-    this.#expect('end');
+    if (this.take('elseif')) return `${then} else ${this.#if()}`;
+    if (this.take('else')) return `${then} else {\n${this.#bodyToEnd()}\n}`;
+    this.expect('end');
     return then;
   }
 
   #for(): string {
-    const names = [this.#name()];
-    while (this.#take(',')) names.push(this.#name());
+    const names = [this.name()];
+    while (this.take(',')) names.push(this.name());
     const declared = names.map((name) => [name, `${name}_${this.#names++}`] as const);
     const own = declared.map(([, each]) => each);
-    if (this.#take('in')) {
+    if (this.take('in')) {
       const values = this.#list();
-      this.#expect('do');
+      this.expect('do');
       return `for (const [${own.join(', ')}] of rt.iterate(${values})) {\n${this.#bodyToEnd(declared)}\n}`;
     }
-    this.#expect('=');
+    this.expect('=');
     const bounds = this.#list();
-    this.#expect('do');
+    this.expect('do');
     return `for (const ${own[0]} of rt.range(${bounds})) {\n${this.#bodyToEnd(declared)}\n}`;
   }
 
@@ -195,10 +165,10 @@ class Compiler {
     const first = this.#suffixed();
     if (first.call) return `${first.code};`;
     const targets = [first];
-    while (this.#take(',')) targets.push(this.#suffixed());
-    this.#expect('=');
+    while (this.take(',')) targets.push(this.#suffixed());
+    this.expect('=');
     const values = `const values = ${this.#list()};`;
-    const sets = targets.map(({ set }, index) => (set ?? this.#fail('a variable'))(`values[${index}]`));
+    const sets = targets.map(({ set }, index) => (set ?? this.fail('a variable'))(`values[${index}]`));
     return `{ ${values} ${sets.join(' ')} }`;
   }
 
@@ -206,7 +176,7 @@ class Compiler {
   #list(): string {
     const items: string[] = [];
     do items.push(this.#expressionOf(0, true));
-    while (this.#take(','));
+    while (this.take(','));
     return `[${items.map((item, index) => (index < items.length - 1 ? single(item) : item)).join(', ')}]`;
   }
 
@@ -218,10 +188,10 @@ class Compiler {
   #expressionOf(limit: number, several = false): string {
     let left = this.#operand();
     for (;;) {
-      const operator = BINARY[this.#token.text];
-      if (operator === undefined || !this.#is(this.#token.text) || operator.power <= limit) break;
-      const { text } = this.#token;
-      this.#at++;
+      const operator = BINARY[this.token.text];
+      if (operator === undefined || !this.is(this.token.text) || operator.power <= limit) break;
+      const { text } = this.token;
+      this.skip();
       const right = single(this.#expressionOf(operator.right ? operator.power - 1 : operator.power));
       const lazy = text === 'and' || text === 'or' ? '() => ' : '';
       left = `rt.${operator.method}(${single(left)}, ${lazy}${right})`;
@@ -230,46 +200,46 @@ class Compiler {
   }
 
   #operand(): string {
-    const { kind, text } = this.#token;
+    const { kind, text } = this.token;
     const unary = kind === 'keyword' || kind === 'symbol' ? UNARY[text] : undefined;
     if (unary !== undefined) {
-      this.#at++;
+      this.skip();
       return `rt.${unary}(${single(this.#expressionOf(UNARY_POWER))})`;
     }
     if (kind === 'number' || kind === 'string') {
-      this.#at++;
+      this.skip();
       return kind === 'number' ? String(Number(text)) : JSON.stringify(text);
     }
-    if (this.#take('nil')) return 'undefined';
-    if (this.#take('true')) return 'true';
-    if (this.#take('false')) return 'false';
-    if (this.#take('...')) return '...rest';
-    if (this.#take('function')) return this.#functionBody();
-    if (this.#is('{')) return this.#table();
+    if (this.take('nil')) return 'undefined';
+    if (this.take('true')) return 'true';
+    if (this.take('false')) return 'false';
+    if (this.take('...')) return '...rest';
+    if (this.take('function')) return this.#functionBody();
+    if (this.is('{')) return this.#table();
     const { code, call } = this.#suffixed();
     return call ? `...${code}` : code;
   }
 
   #table(): string {
-    this.#expect('{');
+    this.expect('{');
     const parts: string[] = [];
-    while (!this.#take('}')) {
-      const next = this.tokens[this.#at + 1]!;
-      if (this.#take('[')) {
+    while (!this.take('}')) {
+      const { next } = this;
+      if (this.take('[')) {
         const key = this.#expression();
-        this.#expect(']');
-        this.#expect('=');
+        this.expect(']');
+        this.expect('=');
         parts.push(`.set(${key}, ${this.#expression()})`);
-      } else if (this.#token.kind === 'name' && next.text === '=' && next.kind === 'symbol') {
-        const key = JSON.stringify(this.#name());
-        this.#expect('=');
+      } else if (this.token.kind === 'name' && next.text === '=' && next.kind === 'symbol') {
+        const key = JSON.stringify(this.name());
+        this.expect('=');
         parts.push(`.set(${key}, ${this.#expression()})`);
       } else {
         const item = this.#expressionOf(0, true);
-        const last = this.#is('}') || (this.#is(',') && this.tokens[this.#at + 1]!.text === '}');
+        const last = this.is('}') || (this.is(',') && this.next.text === '}');
         parts.push(`.push(${last ? item : single(item)})`);
       }
-      if (!this.#take(',')) this.#take(';');
+      if (!this.take(',')) this.take(';');
     }
     return `rt.table()${parts.join('')}`;
   }
@@ -279,28 +249,28 @@ class Compiler {
     let code: string;
     let call = false;
     let set: ((value: string) => string) | undefined;
-    if (this.#take('(')) {
+    if (this.take('(')) {
       code = `(${this.#expression()})`;
-      this.#expect(')');
+      this.expect(')');
     } else {
-      const name = this.#name();
+      const name = this.name();
       const own = this.#variable(name);
       code = own ?? `rt.global(globals, ${JSON.stringify(name)})`;
       if (own !== undefined) set = (value) => `${own} = ${value};`;
     }
     for (;;) {
       const target = call ? `${code}[0]` : code;
-      if (this.#is('(') || this.#token.kind === 'string' || this.#is('{')) {
+      if (this.is('(') || this.token.kind === 'string' || this.is('{')) {
         code = `rt.call(${target}, ${this.#arguments()})`;
         call = true;
         set = undefined;
-      } else if (this.#is('.') || this.#is('[')) {
+      } else if (this.is('.') || this.is('[')) {
         const key = this.#key();
         code = `rt.index(${target}, ${key})`;
         call = false;
         set = (value) => `rt.assign(${target}, ${key}, ${value});`;
-      } else if (this.#take(':')) {
-        const method = JSON.stringify(this.#name());
+      } else if (this.take(':')) {
+        const method = JSON.stringify(this.name());
         code = `rt.method(${target}, ${method}, ${this.#arguments()})`;
         call = true;
         set = undefined;
@@ -309,20 +279,20 @@ class Compiler {
   }
 
   #key(): string {
-    if (this.#take('.')) return JSON.stringify(this.#name());
-    this.#expect('[');
+    if (this.take('.')) return JSON.stringify(this.name());
+    this.expect('[');
     const key = this.#expression();
-    this.#expect(']');
+    this.expect(']');
     return key;
   }
 
   #arguments(): string {
-    if (this.#token.kind === 'string') return `[${this.#operand()}]`;
-    if (this.#is('{')) return `[${this.#table()}]`;
-    this.#expect('(');
-    if (this.#take(')')) return '[]';
+    if (this.token.kind === 'string') return `[${this.#operand()}]`;
+    if (this.is('{')) return `[${this.#table()}]`;
+    this.expect('(');
+    if (this.take(')')) return '[]';
     const list = this.#list();
-    this.#expect(')');
+    this.expect(')');
     return list;
   }
 }
