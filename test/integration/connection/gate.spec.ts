@@ -211,8 +211,11 @@ describe('the gate and a lost reply', () => {
   it('repeats once what carries a token, and then says that the outcome is unknown', async () => {
     const connection = await openConnection(through());
     await proxy.set('dropDown', { cut: true });
+    const { accepted } = proxy;
     const running = connection.run(increment('token', 'token', { deadline: 5000, wait: true }));
     await eventually(async () => (await admin.client.get('token')) === '1');
+    // The server is done before its answer has come as far as the proxy: that it is lost shows in the next attempt to connect.
+    await eventually(() => proxy.accepted > accepted);
     await proxy.set('pass');
     // The first run happened, the repetition is the second: a script with a token would have found itself.
     expect(await running).toBe(2);
