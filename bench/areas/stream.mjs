@@ -43,7 +43,7 @@ export async function stream(url) {
     {
       name: `publish and consume at once, ${FLOW} handlers`,
       measure: (plan) => {
-        const arms = systems.map((system) => flowArm(system, payload, plan.quick ? 1000 : 4000));
+        const arms = systems.map((system) => flowArm(system, payload, plan.quick ? 1000 : 20_000));
         return measureScenario('stream', { name: 'publish and consume', arms }, { ...plan, callers: [FLOW] }, count);
       },
     },

@@ -217,6 +217,7 @@ export {
   type LockSide,
   type LockUsingOptions,
   type ReadWriteLock,
+  type ReadWriteLockInfo,
   type RunOnceOptions,
   type RunSlot,
   type SemaphoreCallOptions,

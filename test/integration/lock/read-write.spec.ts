@@ -168,4 +168,23 @@ describeOnEachTopology('read/write locks', { user: 'lock' }, (topology) => {
     });
     expect(await topology.admin.client.exists(`${topology.namespace}:rwlock:reentry`)).toBe(0);
   });
+
+  it('tells who holds it and how many wait, and changes nothing by that', async () => {
+    const lock = of('inspected');
+    expect(await lock.inspect()).toBeNull();
+    await lock.read.acquire({ lease: 1 }).catch(() => undefined);
+    const readers = [await lock.read.acquire(), await of('inspected', 1).read.acquire({ lease: '60s' })];
+    const writer = of('inspected', 1).write.acquire(WAIT);
+    await queued('inspected', 'writers', 1);
+    await eventually(async () => expect(await lock.inspect()).toMatchObject({ side: 'read', holders: 2 }));
+    const reading = (await lock.inspect())!;
+    expect(reading).toMatchObject({ fence: undefined, waitingReaders: 0, waitingWriters: 1 });
+    expect(reading.owners).toEqual(readers.map(({ token }) => token.slice(0, token.lastIndexOf('.'))));
+    expect(reading.remainingMs).toBeGreaterThan(30_000);
+    await Promise.all(readers.map((reader) => reader.release()));
+    const { fence, release } = await writer.then((held) => ({ fence: held.fence, release: () => held.release() }));
+    expect(await lock.inspect()).toMatchObject({ side: 'write', holders: 1, fence, waitingWriters: 0 });
+    await release();
+    expect(await lock.inspect()).toBeNull();
+  });
 });

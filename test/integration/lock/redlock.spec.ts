@@ -3,6 +3,7 @@ import { LockService, LockUnavailableError, RedisPatternsModule } from 'nestjs-r
 import { Test } from '@nestjs/testing';
 import { sleep } from '../../../libs/redis-patterns/src/core/index.js';
 import { eventually } from '../../support/eventually.js';
+import { startProxy } from '../../support/topologies.js';
 import { RedlockNodes } from './redlock-nodes.js';
 
 let nodes: RedlockNodes;
@@ -26,7 +27,8 @@ describe.each([3, 5])('Redlock on %i servers', (count) => {
     const lock = await one.acquire('all', { lease: '20s' });
     await eventually(async () => expect(new Set(await nodes.values('all'))).toEqual(new Set([`${lock.token}:1`])));
     expect(await two.tryAcquire('all')).toBeNull();
-    expect(await two.inspect('all')).toMatchObject({ fence: lock.fence });
+    // A quorum has agreed on it; the others hear of it a moment later.
+    await eventually(async () => expect(await two.inspect('all')).toMatchObject({ fence: lock.fence }));
     await lock.extend();
     expect(await lock.release()).toBe(true);
     await nothingLeft('all');
@@ -199,5 +201,34 @@ describe('Redlock', () => {
     await expect(boot({ a, b, c }, { ...lock, nodes: ['a', 'b'] })).rejects.toThrow(/lock.nodes: must name at least/);
     await expect(boot({ a, b, c }, { ...lock, fair: true })).rejects.toThrow(/lock.fair: cannot be promised/);
     await expect(boot({ a, b, c }, { nodes: ['a'], connection: 'a' })).rejects.toThrow(/lock.nodes: is only for mode/);
+  }, 30_000);
+
+  it('refuses locks once a node that was away at boot turns out to be one of the others', async () => {
+    nodes = await RedlockNodes.start(2);
+    const [a, b] = nodes.servers.map(({ topology }) => topology);
+    const proxy = await startProxy(await b!.primary());
+    try {
+      await proxy.set('refuse');
+      const { host, port } = proxy;
+      const connections = { a: a!.connection, b: b!.connection, c: { ...b!.connection, host, port } };
+      const lock = { mode: 'redlock', nodes: ['a', 'b', 'c'], restartGuard: false };
+      const imports = [
+        RedisPatternsModule.forRoot({ namespace: 'shop', connections: connections as never, lock: lock as never }),
+      ];
+      const module = await Test.createTestingModule({ imports }).compile();
+      module.useLogger(false);
+      try {
+        await module.init();
+        const locks = module.get(LockService);
+        await locks.using('late', {}, () => undefined);
+        await proxy.set('pass');
+        const refused = () => failure(locks.using('late', {}, () => undefined));
+        await eventually(async () => expect(String(await refused())).toMatch(/'b' and 'c' are the same server/));
+      } finally {
+        await module.close();
+      }
+    } finally {
+      await proxy.close();
+    }
   }, 30_000);
 });

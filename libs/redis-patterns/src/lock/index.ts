@@ -19,4 +19,10 @@ export { PermitHandle } from './semaphore/permit-handle.js';
 export type { SemaphoreCallOptions, SemaphoreUsingOptions } from './semaphore/semaphore.options.js';
 export { SemaphoreService, type SemaphoreInfo } from './semaphore/semaphore.service.js';
 export { ReadHandle, WriteHandle } from './read-write/read-write-handles.js';
-export type { LockSide, ReadWriteLock, SideCallOptions, SideUsingOptions } from './read-write/read-write-lock.js';
+export type {
+  LockSide,
+  ReadWriteLock,
+  ReadWriteLockInfo,
+  SideCallOptions,
+  SideUsingOptions,
+} from './read-write/read-write-lock.js';

@@ -435,6 +435,32 @@ export const readWriteExtendScript: Script<[holdersKey: string], [token: string,
 };
 
 /**
+ * Tells who holds a read/write lock, and how many wait for it. Writes nothing: leases that have ended stay, uncounted.
+ *
+ * - `KEYS[1]` holdersKey: 'r<token>' or 'w<token>' -> end of the lease, server milliseconds
+ * - `KEYS[2]` readersKey: waiting reader -> ticket
+ * - `KEYS[3]` writersKey: waiting writer -> ticket
+ * - `KEYS[4]` fenceKey: last fence of this lock
+ * - returns how many, until the last lease ends, fence of the last writer or '', waiters, at most 100 of the holders
+ */
+export const readWriteInspectScript: Script<[holdersKey: string, readersKey: string, writersKey: string, fenceKey: string], [], [holders: number, leftMs: number, fence: string, readers: number, writers: number, members: string[]] | null> = {
+  name: 'lock.read-write-inspect',
+  sha: 'a9ea31e6166548017feae14c9c8394dce5bc0530',
+  effect: 'read',
+  lua: [
+    "local call = redis.call",
+    "local time = call('TIME')",
+    "local now = time[1] * 1000 + math.floor(time[2] / 1000)",
+    "local after = '(' .. string.format('%.0f', now)",
+    "local members = call('ZRANGEBYSCORE', KEYS[1], after, '+inf', 'LIMIT', 0, 100)",
+    "if #members == 0 then return false end",
+    "local left = call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2] - now",
+    "local count = call('ZCOUNT', KEYS[1], after, '+inf')",
+    "return { count, left, call('GET', KEYS[4]) or '', call('ZCARD', KEYS[2]), call('ZCARD', KEYS[3]), members }",
+  ].join('\n'),
+};
+
+/**
  * Gives either side back, takes the caller out of the queue, and wakes who is next. Also works when memory is full.
  *
  * - `KEYS[1]` holdersKey: 'r<token>' or 'w<token>' -> end of the lease, server milliseconds

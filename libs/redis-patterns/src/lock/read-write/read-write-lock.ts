@@ -2,6 +2,7 @@ import { parseOptions } from '../../core/index.js';
 import type { EngineContext } from '../../connection/index.js';
 import type { Key } from '../../keys/index.js';
 import { HeldLease } from '../held-lease.js';
+import { ownerOf } from '../identity.js';
 import type { Leases } from '../leases.js';
 import { LockContext } from '../lock-context.js';
 import { LockReentryError, LockTimeoutError } from '../lock.errors.js';
@@ -15,7 +16,7 @@ import {
   type ResolvedLockOptions,
 } from '../lock.options.js';
 import { ReadHandle, WriteHandle } from './read-write-handles.js';
-import { readWriteKeys, Side, type ReadWriteKeys, type SideSetup } from './side.js';
+import { inspectReadWrite, readWriteKeys, Side, type ReadWriteKeys, type SideSetup } from './side.js';
 
 /** One side of a read/write lock; the methods are those of `LockService`, and so are their errors. */
 export interface LockSide<Handle> {
@@ -39,6 +40,27 @@ export type SideUsingOptions = Omit<LockUsingOptions, 'fair'>;
 export interface ReadWriteLock {
   readonly read: LockSide<ReadHandle>;
   readonly write: LockSide<WriteHandle>;
+  /**
+   * Tells who holds it; `null` when it is free.
+   *
+   * @throws RedisUnavailableError when Redis could not be asked: that is not the same as free
+   */
+  inspect(): Promise<ReadWriteLockInfo | null>;
+}
+
+/** A read/write lock that is held. */
+export interface ReadWriteLockInfo {
+  readonly side: 'read' | 'write';
+  /** How many hold it: of the write side one. */
+  readonly holders: number;
+  /** Their processes, as in `LockInfo`: of at most 100 holders, those whose lease ends first. */
+  readonly owners: readonly string[];
+  /** Of the last writer, while it is remembered; the present one holds it. */
+  readonly fence: bigint | undefined;
+  /** Milliseconds until the last of the leases ends, if it is not renewed. */
+  readonly remainingMs: number;
+  readonly waitingReaders: number;
+  readonly waitingWriters: number;
 }
 
 const callSchema = lockCallSchema.omit({ fair: true });
@@ -63,6 +85,22 @@ export class ReadWriteLocks {
     return {
       read: this.#side(keys, 'r', (lease) => new ReadHandle([lease])),
       write: this.#side(keys, 'w', (lease) => new WriteHandle(lease, lease.resource as Side)),
+      inspect: () => this.#inspect(keys),
+    };
+  }
+
+  async #inspect(keys: ReadWriteKeys): Promise<ReadWriteLockInfo | null> {
+    const found = await inspectReadWrite(this.#setup.context, keys);
+    if (found === null) return null;
+    const [holders, remainingMs, fence, waitingReaders, waitingWriters, members] = found;
+    return {
+      side: members[0]!.startsWith('w') ? 'write' : 'read',
+      holders,
+      owners: members.map((member) => ownerOf(member.slice(1))),
+      fence: fence === '' ? undefined : BigInt(fence),
+      remainingMs,
+      waitingReaders,
+      waitingWriters,
     };
   }
 

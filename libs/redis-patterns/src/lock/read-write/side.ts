@@ -6,6 +6,7 @@ import type { OwnershipReply, Resource } from '../resource.js';
 import {
   readWriteDowngradeScript,
   readWriteExtendScript,
+  readWriteInspectScript,
   readWriteLeaveScript,
   readWriteReadScript,
   readWriteWriteScript,
@@ -32,6 +33,12 @@ export function readWriteKeys({ keys }: EngineContext, key: Key): ReadWriteKeys 
     alive: companion('alive'),
     fence: companion('fence'),
   };
+}
+
+/** @throws RedisUnavailableError */
+export function inspectReadWrite({ connection }: EngineContext, keys: ReadWriteKeys) {
+  const { holders, readers, writers, fence } = keys;
+  return runScript(connection, readWriteInspectScript, [holders, readers, writers, fence], []);
 }
 
 /** What all sides of the locks of a service have in common. */
