@@ -5,6 +5,8 @@ import { eventually } from '../support/eventually.js';
 
 /** What a step waits for at the longest: the slowest button takes seven seconds on a machine with nothing else to do. */
 export const PATIENCE = 30_000;
+/** The shop tells of itself once a second. */
+const NEXT_LOOK = 15_000;
 
 /** The one that CHROMIUM_BIN names, with a profile that is thrown away. */
 export function launchBrowser(): Promise<Browser> {
@@ -82,7 +84,7 @@ export class DashboardPage {
     const place = name === 'link' ? this.page.locator('#link') : this.page.locator(`[data-figure="${name}"]`);
     const look = async (): Promise<void> =>
       expect({ [name]: await place.innerText() }).toEqual({ [name]: expect.stringMatching(exactly(wanted)) });
-    await eventually(look, { timeout: PATIENCE });
+    await eventually(look, { timeout: NEXT_LOOK });
   }
 
   /** Everything that a place has shown until now, oldest first. */
