@@ -103,9 +103,10 @@ export async function runDemo(options) {
       progress('redis', `starting a throw-away ${options.mode}`);
       topology = await startTopology(options.mode);
     }
+    const throwaway = topology ? { DEMO_THROWAWAY: '1' } : {};
     // Sentinels would make another server the master of one that is frozen.
     const freezable = topology && options.mode !== 'sentinel' ? { DEMO_FREEZABLE: '1' } : {};
-    const env = { ...process.env, ...freezable, ...connectionEnv(options, topology) };
+    const env = { ...process.env, ...throwaway, ...freezable, ...connectionEnv(options, topology) };
     /** @type {Run} */
     const run = { options, env, programs, signal: stopping.signal };
     const work = options.tour ? takeTour(run) : serve(run);

@@ -5,6 +5,7 @@ const USAGE = `Usage: node scripts/run.mjs <command>
   install                       npm ci when it is needed, and a Redis server
   build                         the library and the demo, when their sources changed
   test [jest arguments]         all tests on real servers
+  browser [--screenshot]        the demo's page in a real browser
   demo [--mode=standalone|sentinel|cluster] [--tour] [--port=3000]
   example [name]                one of examples/, or all
   bench <areas> [--json]        benchmarks beside raw ioredis`;

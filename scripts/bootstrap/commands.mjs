@@ -1,17 +1,16 @@
 // @ts-check
 import { readdir } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { findServer } from '../servers/binary.mjs';
 import { startTopology } from '../servers/index.mjs';
 import { ensureBuilt } from './build.mjs';
 import { ensureInstalled } from './install.mjs';
+import { runJest } from './jest.mjs';
 import { ExpectedError, ROOT, progress } from './log.mjs';
 import { ended, onStop, runForeground, startProgram, stopProgram } from './processes.mjs';
 
 /** @type {Record<string, (args: string[]) => Promise<number>>} each returns the exit code */
-export const commands = { install, build, test, demo, example, bench };
+export const commands = { install, build, test, browser, demo, example, bench };
 
 async function install() {
   await ensureInstalled();
@@ -31,16 +30,22 @@ async function test(args) {
   await ensureInstalled();
   // Here rather than in jest's set-up, where its error would be buried in a stack.
   if (process.env.REDIS_PATTERNS_TOPOLOGIES !== 'none') await findServer();
-  const jest = createRequire(pathToFileURL(path.join(ROOT, 'package.json'))).resolve('jest/bin/jest');
-  const flags = '--experimental-vm-modules --no-warnings=ExperimentalWarning';
-  const env = { ...process.env, NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${flags}`.trim() };
-  const reporters = args.some((arg) => arg.startsWith('--reporters') || arg === '--json')
-    ? []
-    : ['--reporters=default', `--reporters=${path.join(ROOT, 'test/summary-reporter.mjs')}`];
   // Most specs wait for something most of the time. One at a time where a person looks at a few of them.
   const workers = args.length === 0 ? ['--maxWorkers=2'] : [];
-  // Behind the arguments: an option that takes a list swallows the paths that follow it.
-  return runForeground([jest, ...args, ...workers, ...reporters], env);
+  return runJest([...args, ...workers]);
+}
+
+/** @param {string[]} args */
+async function browser(args) {
+  const { findBrowser, parseBrowserArguments, runBrowserTest } = await import('../browser.mjs');
+  // Before the installation, as for the demo.
+  const options = parseBrowserArguments(args);
+  if (!options) return 0;
+  const program = await findBrowser();
+  await ensureInstalled();
+  await findServer();
+  await ensureBuilt();
+  return runBrowserTest({ ...options, browser: program });
 }
 
 /** @param {string[]} args */

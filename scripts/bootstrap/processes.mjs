@@ -37,14 +37,21 @@ export async function runTool(program, args, env = process.env) {
  *
  * @param {readonly string[]} nodeArgs
  * @param {NodeJS.ProcessEnv} [env]
+ * @param {number} [limit] milliseconds after which it is killed; what it has started is tied to it
  * @returns {Promise<number>} the exit code
  */
-export async function runForeground(nodeArgs, env = process.env) {
+export async function runForeground(nodeArgs, env = process.env, limit) {
   const child = await started(spawn(process.execPath, nodeArgs, { cwd: ROOT, env, stdio: 'inherit' }));
   const stop = onStop((signal) => child.kill(signal));
+  const kill = () => {
+    process.stderr.write(`Not done within ${Number(limit) / 1000} s: killed\n`);
+    child.kill('SIGKILL');
+  };
+  const timer = limit === undefined ? undefined : setTimeout(kill, limit);
   try {
     return await ended(child);
   } finally {
+    clearTimeout(timer);
     stop();
   }
 }

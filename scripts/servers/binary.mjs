@@ -79,7 +79,7 @@ function tooOld({ version }) {
  * @param {string} name
  * @param {string} searchPath
  */
-async function onPath(name, searchPath) {
+export async function onPath(name, searchPath) {
   for (const folder of searchPath.split(path.delimiter).filter(Boolean)) {
     const file = path.join(folder, name);
     const usable = await access(file, constants.X_OK).then(

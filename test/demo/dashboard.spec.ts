@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Outcome } from '../../apps/demo/src/dashboard/experiments.js';
+import type { Outcome } from '../../apps/demo/src/dashboard/outcome.js';
 import type { Snapshot } from '../../apps/demo/src/dashboard/snapshot.js';
 import { useOwn } from '../support/topologies.js';
 
 const PAGE = new URL('../../apps/demo/src/dashboard/page/', import.meta.url);
-const ENVIRONMENT = ['REDIS_PATTERNS_CONNECTION', 'DEMO_FREEZABLE'] as const;
+const ENVIRONMENT = ['REDIS_PATTERNS_CONNECTION', 'DEMO_THROWAWAY', 'DEMO_FREEZABLE'] as const;
 
 describe('the dashboard of the demo', () => {
   // Its own server, because one button freezes it.
@@ -18,6 +18,7 @@ describe('the dashboard of the demo', () => {
 
   beforeAll(async () => {
     process.env.REDIS_PATTERNS_CONNECTION = JSON.stringify(own.topology.connection);
+    process.env.DEMO_THROWAWAY = '1';
     process.env.DEMO_FREEZABLE = '1';
     // The module reads the environment when it is loaded.
     const { AppModule } = await import('../../apps/demo/src/app.module.js');
@@ -83,11 +84,13 @@ describe('the dashboard of the demo', () => {
     const shown = [...script.matchAll(/show\('(\w+)'|(?<=[{\s])(\w+): \(\{/g)].map(([, one, other]) => one ?? other);
     const places = [...html.matchAll(/data-figure="(\w+)"/g)].map(([, figure]) => figure);
     expect(new Set(shown)).toEqual(new Set(places));
-    const buttons = [...html.matchAll(/<button type="button" data-action="(\w+)" aria-describedby="([\w-]+)">/g)];
-    expect(buttons.map(([, action]) => action)).toEqual(
-      ['stampede', 'burst', 'workers', 'poison', 'replay', 'login', 'logout', 'freeze'], // pressed below
-    );
-    for (const [, , description] of buttons) expect(html).toMatch(`id="${description}"`);
+    const buttons = [...html.matchAll(/<button\s+type="button"\s+data-action="(\w+)"/g)].map(([, action]) => action!);
+    // All but `kill`, which starts the shop's program once more, are pressed below, and all of them in test/browser.
+    const known = ['stampede', 'burst', 'workers', 'poison', 'replay', 'kill', 'login', 'logout', 'freeze'];
+    expect(buttons).toEqual(known);
+    for (const action of buttons) {
+      for (const part of ['name', 'about']) expect(html).toMatch(`id="${part}-${action}"`);
+    }
     for (const [, id] of script.matchAll(/(?:byId|showMeter)\('([\w-]+)'/g)) expect(html).toMatch(`id="${id}"`);
   });
 
@@ -96,6 +99,7 @@ describe('the dashboard of the demo', () => {
     expect(snapshot).toEqual({
       worker: process.pid,
       at: expect.any(String),
+      throwaway: true,
       freezable: true,
       connection: expect.objectContaining({ status: 'ready', breaker: { state: 'closed', openNodes: [] } }),
       cache: expect.objectContaining({ hits: 0, loads: 0 }),
@@ -149,7 +153,7 @@ describe('the dashboard of the demo', () => {
     expect((await press('logout')).figures).toEqual({ ended: 2 });
   });
 
-  it('goes on telling while Redis is frozen, and what it did to a worker; elsewhere it freezes nothing', async () => {
+  it('goes on telling while Redis is frozen, and what it did to a worker; elsewhere it freezes and kills nothing', async () => {
     const [{ figures, words }] = await Promise.all([
       press('freeze'),
       watch(({ lock, stream, sessions }) => lock === null && stream === null && sessions === null),
@@ -160,8 +164,10 @@ describe('the dashboard of the demo', () => {
     expect([afterMs, backAfterMs]).toEqual([expect.any(Number), expect.any(Number)]);
     expect(words).toMatch(`told after ${afterMs} ms that its lock may be lost (${lost})`);
     process.env.DEMO_FREEZABLE = '0';
-    expect((await fetch(`${url}/dashboard/freeze`, { method: 'POST' })).status).toBe(403);
-    expect((await watch(() => true)).freezable).toBe(false);
+    process.env.DEMO_THROWAWAY = '0';
+    for (const action of ['freeze', 'kill'])
+      expect((await fetch(`${url}/dashboard/${action}`, { method: 'POST' })).status).toBe(403);
+    expect(await watch(() => true)).toMatchObject({ freezable: false, throwaway: false });
   });
 
   it('ends its events when the shop ends', async () => {

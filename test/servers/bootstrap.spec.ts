@@ -3,6 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { installationProblem } from '../../scripts/bootstrap/install.mjs';
+import { findBrowser, parseBrowserArguments } from '../../scripts/browser.mjs';
 import { parseDemoArguments } from '../../scripts/demo.mjs';
 import { wantedModes } from '../global-setup.mjs';
 
@@ -71,6 +72,29 @@ describe('the arguments of the demo', () => {
     [[], { REDIS_URL: 'http://127.0.0.1' }, /REDIS_URL must begin with/],
   ])('are refused with a remedy: %j %j', (args, env, message) => {
     expect(() => parseDemoArguments(args, env)).toThrow(message);
+  });
+});
+
+describe('the browser of the browser test', () => {
+  it('is the one of CHROMIUM_BIN, or one on PATH; without any the error says how to get one', async () => {
+    expect(await findBrowser({ CHROMIUM_BIN: process.execPath })).toBe(process.execPath);
+    await expect(findBrowser({ CHROMIUM_BIN: '/no/where' })).rejects.toThrow('CHROMIUM_BIN=/no/where is no program');
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'browser-'));
+    try {
+      await expect(findBrowser({ PATH: folder })).rejects.toThrow(/apt-get install chromium[^]*CHROMIUM_BIN=/);
+      await writeFile(path.join(folder, 'google-chrome'), '', { mode: 0o755 });
+      expect(await findBrowser({ PATH: folder })).toBe(path.join(folder, 'google-chrome'));
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('makes a picture only when it is asked to', () => {
+    expect([parseBrowserArguments([]), parseBrowserArguments(['--screenshot'])]).toEqual([
+      { screenshot: false },
+      { screenshot: true },
+    ]);
+    expect(() => parseBrowserArguments(['--picture'])).toThrow(/--picture[^]*CHROMIUM_BIN/);
   });
 });
 

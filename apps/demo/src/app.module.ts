@@ -1,22 +1,15 @@
 import { Module } from '@nestjs/common';
-import { RedisPatternsModule, type ConnectionOptions } from 'nestjs-redis-patterns';
+import { RedisPatternsModule } from 'nestjs-redis-patterns';
 import { AccountsModule } from './accounts/accounts.module.js';
 import { DashboardModule } from './dashboard/dashboard.module.js';
 import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { ProductsModule } from './products/products.module.js';
+import { connection } from './redis/connection.js';
 import { RedisController } from './redis/redis.controller.js';
 import { SalesModule } from './sales/sales.module.js';
 import { StocktakingModule } from './stocktaking/stocktaking.module.js';
-
-/** What `npm run demo` has started or found: options or a URL, as JSON. */
-function connection(): ConnectionOptions {
-  const given = JSON.parse(process.env.REDIS_PATTERNS_CONNECTION ?? '"redis://127.0.0.1:6379"') as
-    string | ConnectionOptions;
-  // The shop writes its catalogue at boot: without Redis it has nothing to sell.
-  return { ...(typeof given === 'string' ? { url: given } : given), startup: 'fail-fast' };
-}
 
 @Module({
   imports: [

@@ -1,10 +1,15 @@
 import { Controller, HttpCode, Post } from '@nestjs/common';
-import { Experiments, type Outcome } from './experiments.js';
+import { Experiments } from './experiments.js';
+import { KilledConsumer } from './killed-consumer.js';
+import type { Outcome } from './outcome.js';
 
 /** What the buttons of the dashboard do. */
 @Controller('dashboard')
 export class ExperimentsController {
-  constructor(private readonly experiments: Experiments) {}
+  constructor(
+    private readonly experiments: Experiments,
+    private readonly killedConsumer: KilledConsumer,
+  ) {}
 
   @Post('stampede')
   @HttpCode(200)
@@ -49,6 +54,13 @@ export class ExperimentsController {
   }
 
   /** Only where Redis was started for the demo. */
+  @Post('kill')
+  @HttpCode(200)
+  kill(): Promise<Outcome> {
+    return this.killedConsumer.run();
+  }
+
+  /** Only where Redis was started for the demo, without Sentinels. */
   @Post('freeze')
   @HttpCode(200)
   freeze(): Promise<Outcome> {

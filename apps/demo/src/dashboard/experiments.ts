@@ -4,25 +4,17 @@ import { ConflictException, ForbiddenException, Injectable } from '@nestjs/commo
 import { CacheService, LockService, SessionService, StreamAdmin, type DeadLetter } from 'nestjs-redis-patterns';
 import { FULFILMENT } from '../fulfilment/fulfilment.consumer.js';
 import { orderEvents, type Order } from '../orders/order.js';
-import { freezable } from '../redis/redis.controller.js';
+import { freezable } from '../redis/connection.js';
 import { STOCKTAKING, type Stocktaking } from '../stocktaking/stocktaking.js';
+import { times, until, type Outcome } from './outcome.js';
 import { OwnShop, type Answer } from './own-shop.js';
-import { BUYER, ORDERED, STAMPEDED, USER } from './subjects.js';
+import { BUYER, ORDERED, POISONED, STAMPEDED, STOCK, USER } from './subjects.js';
 
 const READS = 50;
 const VISITORS = 10;
 const ORDERS = 15;
-const STOCK = 100;
 /** Milliseconds that the lock of the stocktaking is leased for. */
 const LEASE = 1000;
-/** Milliseconds that something is waited for which takes a moment. */
-const PATIENCE = 10_000;
-
-/** What an experiment came to: in words for people, in figures for programs. */
-export interface Outcome {
-  readonly words: string;
-  readonly figures: Readonly<Record<string, number | string | undefined>>;
-}
 
 /** Causes what goes wrong in a shop, and tells what the patterns made of it. */
 @Injectable()
@@ -90,10 +82,10 @@ export class Experiments {
 
   /** An order that cannot be fulfilled, however often it is tried. */
   async poison(): Promise<Outcome> {
-    await this.shop.send('PATCH', `/products/${ORDERED}`, { stock: STOCK });
+    await this.shop.send('PATCH', `/products/${POISONED}`, { stock: STOCK });
     await this.shop.send('POST', '/fulfilment/strike');
     try {
-      const { status, body } = await this.#order(randomUUID());
+      const { status, body } = await this.#order(randomUUID(), POISONED);
       if (status !== 201) throw new ConflictException(`The order was answered with ${status}`);
       const letter = await until(
         () => this.#letterOf(body.id),
@@ -173,8 +165,8 @@ export class Experiments {
     };
   }
 
-  #order(client: string): Promise<Answer<Order>> {
-    return this.shop.send<Order>('POST', '/orders', { productId: ORDERED }, client);
+  #order(client: string, productId = ORDERED): Promise<Answer<Order>> {
+    return this.shop.send<Order>('POST', '/orders', { productId }, client);
   }
 
   #count(wait = 0): Promise<Answer<Stocktaking>> {
@@ -185,19 +177,4 @@ export class Experiments {
     const letters = await this.streams.deadLetters(orderEvents, FULFILMENT).list();
     return letters.find(({ body }) => (body as Partial<{ orderId: string }> | undefined)?.orderId === orderId);
   }
-}
-
-/** Reads until it is as wanted, or the patience is over. */
-async function until<T>(read: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> {
-  const deadline = performance.now() + PATIENCE;
-  let value = await read();
-  while (!wanted(value) && performance.now() < deadline) {
-    await delay(50);
-    value = await read();
-  }
-  return value;
-}
-
-function times(count: number): string {
-  return count === 1 ? 'once' : `${count} times`;
 }

@@ -14,10 +14,11 @@ import {
 import { FULFILMENT } from '../fulfilment/fulfilment.consumer.js';
 import { orderEvents } from '../orders/order.js';
 import { orderPolicy } from '../orders/orders.controller.js';
-import { freezable } from '../redis/redis.controller.js';
+import { freezable, throwaway } from '../redis/connection.js';
 import { SalesService } from '../sales/sales.service.js';
 import { STOCKTAKING } from '../stocktaking/stocktaking.js';
 import { VisitsService } from '../visits/visits.service.js';
+import { LoadTimes } from './load-times.js';
 import { BUYER, STAMPEDED, USER } from './subjects.js';
 
 /** Milliseconds that a figure is waited for: one that Redis does not give in time is left out of this look. */
@@ -27,11 +28,12 @@ const PATIENCE = 300;
 export interface Snapshot {
   readonly worker: number;
   readonly at: string;
+  readonly throwaway: boolean;
   readonly freezable: boolean;
   /** From memory, like `cache`: known also while Redis is not there. */
   readonly connection: ConnectionStats;
-  /** `hitRatio` is undefined before the first read. */
-  readonly cache: CacheStats & { readonly hitRatio: number | undefined };
+  /** `hitRatio` is undefined before the first read, `lastLoadMs` before the first load. */
+  readonly cache: CacheStats & { readonly hitRatio: number | undefined; readonly lastLoadMs: number | undefined };
   readonly limiter: { readonly limit: number; readonly remaining: number; readonly resetAfterMs: number } | null;
   readonly lock: {
     readonly owner: string | undefined;
@@ -53,6 +55,7 @@ export class SnapshotService {
   constructor(
     private readonly connections: RedisConnections,
     private readonly cache: CacheService,
+    private readonly loads: LoadTimes,
     private readonly limits: RateLimitService,
     private readonly locks: LockService,
     private readonly streams: StreamAdmin,
@@ -73,6 +76,7 @@ export class SnapshotService {
     return {
       worker: process.pid,
       at: new Date().toISOString(),
+      throwaway: throwaway(),
       freezable: freezable(),
       // Last, so that they tell how it is now and not how it was before the others were waited for.
       connection: this.connections.stats(),
@@ -90,7 +94,7 @@ export class SnapshotService {
     const stats = this.cache.stats();
     const hits = stats.hits + stats.l1Hits + stats.staleHits;
     const reads = hits + stats.misses;
-    return { ...stats, hitRatio: reads === 0 ? undefined : hits / reads };
+    return { ...stats, hitRatio: reads === 0 ? undefined : hits / reads, lastLoadMs: this.loads.last };
   }
 
   async #limiter(): Promise<Snapshot['limiter']> {

@@ -1,10 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { MessageBody, StreamConsumer } from 'nestjs-redis-patterns';
+import { MessageBody, StreamConsumer, type StreamConsumerOptions } from 'nestjs-redis-patterns';
 import { orderEvents } from '../orders/order.js';
 import { OrdersRepository } from '../orders/orders.repository.js';
 import { Carrier } from './carrier.js';
 
 export const FULFILMENT = 'fulfilment';
+/** Milliseconds without a sign of life after which another process takes an order over; short, so that one can watch it. */
+export const PACKING_LEASE = 3_000;
+/** What every process that packs says alike. */
+export const packing = {
+  stream: orderEvents,
+  group: FULFILMENT,
+  type: 'placed',
+  lease: PACKING_LEASE,
+} as const satisfies StreamConsumerOptions<{ placed: { orderId: string; productId: number } }>;
 
 /** Packs what was ordered. A message whose handler resolves is acknowledged; one that fails runs again, three times in all. */
 @Injectable()
@@ -15,9 +24,7 @@ export class FulfilmentConsumer {
   ) {}
 
   @StreamConsumer({
-    stream: orderEvents,
-    group: FULFILMENT,
-    type: 'placed',
+    ...packing,
     retry: { attempts: 3, backoff: { base: 50 } },
   })
   async fulfil(@MessageBody() { orderId }: { orderId: string; productId: number }): Promise<void> {

@@ -18,6 +18,9 @@ export class Order {
 
   @ApiProperty({ description: 'Process that took the order' })
   takenBy!: number;
+
+  @ApiProperty({ required: false, description: 'Process that packed it' })
+  packedBy?: number;
 }
 
 /** What happens to orders. Whoever consumes it gets every event at least once. */

@@ -15,7 +15,7 @@ export class OrdersRepository {
   }
 
   async fulfil(order: Order): Promise<void> {
-    await this.save(Object.assign({}, order, { status: 'fulfilled' }));
+    await this.save(Object.assign({}, order, { status: 'fulfilled', packedBy: process.pid } as const));
   }
 
   async find(id: string): Promise<Order | null> {

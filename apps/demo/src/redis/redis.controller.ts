@@ -1,14 +1,10 @@
 import { ForbiddenException, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { Cluster } from 'ioredis';
 import { DoctorService, RedisConnections, type ConnectionStats, type DoctorReport } from 'nestjs-redis-patterns';
+import { freezable } from './connection.js';
 
 /** Milliseconds that Redis answers nobody. */
 const FROZEN = 1_500;
-
-/** Whether Redis was started for the demo alone. */
-export function freezable(): boolean {
-  return process.env.DEMO_FREEZABLE === '1';
-}
 
 @Controller('redis')
 export class RedisController {

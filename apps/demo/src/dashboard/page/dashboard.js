@@ -5,16 +5,23 @@ const KEPT = 20;
 const NO_ANSWER = 'no answer';
 
 const byId = (id) => document.getElementById(id);
+const buttonOf = (action) => document.querySelector(`[data-action="${action}"]`);
 
-function show(figure, value) {
+/** @param tone 'good', 'warn' or 'bad' where the figure means that; the words say it, too */
+function show(figure, value, tone) {
   const element = document.querySelector(`[data-figure="${figure}"]`);
   const text = String(value);
   if (element.textContent !== text) element.textContent = text;
+  if (tone) element.dataset.tone = tone;
+  else delete element.dataset.tone;
 }
 
 /** What is told of a part that Redis did not answer for. */
 function showPart(part, figures) {
-  for (const [figure, read] of Object.entries(figures)) show(figure, part === null ? NO_ANSWER : read(part));
+  for (const [figure, read] of Object.entries(figures)) {
+    const [value, tone] = part === null ? [NO_ANSWER] : [read(part)].flat();
+    show(figure, value, tone);
+  }
 }
 
 function showMeter(id, value, max) {
@@ -24,23 +31,28 @@ function showMeter(id, value, max) {
 }
 
 const seconds = (ms) => (ms > 0 ? `${Math.ceil(ms / 1000)} s` : 'now');
+/** What should be 0. */
+const trouble = (count, tone) => [count, count > 0 ? tone : undefined];
 
-function render({ connection, cache, limiter, lock, stream, sessions, bestSellers, visits, freezable }) {
+function render(snapshot) {
+  const { connection, cache, limiter, lock, stream, sessions, bestSellers, visits } = snapshot;
   showPart(cache, {
-    hitRatio: ({ hitRatio }) => (hitRatio === undefined ? 'nothing read yet' : `${Math.round(hitRatio * 100)} %`),
+    hitRatio: ({ hitRatio }) => (hitRatio === undefined ? '–' : `${Math.round(hitRatio * 100)} %`),
     hits: ({ hits }) => hits,
     l1Hits: ({ l1Hits }) => l1Hits,
     misses: ({ misses }) => misses,
-    loads: ({ loads }) => loads,
-    running: ({ running }) => running,
+    loads: ({ loads, running }) => (running > 0 ? `${loads}, ${running} under way` : loads),
+    lastLoad: ({ lastLoadMs }) => (lastLoadMs === undefined ? '–' : `${lastLoadMs} ms`),
   });
   showMeter('hit-meter', cache.hitRatio ?? 0);
   showPart(limiter, {
-    remaining: ({ remaining, limit }) => `${remaining} of ${limit}`,
+    remaining: ({ remaining }) => [remaining, remaining === 0 ? 'warn' : undefined],
+    limit: ({ limit }) => limit,
     resetAfter: ({ resetAfterMs }) => seconds(resetAfterMs),
   });
   if (limiter !== null) showMeter('limit-meter', limiter.remaining, limiter.limit);
   showPart(lock, {
+    held: ({ owner }) => (owner === undefined ? 'free' : 'held'),
     owner: ({ owner }) => owner ?? 'nobody',
     fence: ({ fence }) => fence ?? '–',
     lease: ({ owner, remainingMs }) => (owner === undefined ? '–' : `${remainingMs} ms`),
@@ -49,18 +61,31 @@ function render({ connection, cache, limiter, lock, stream, sessions, bestSeller
   showPart(stream, {
     lag: ({ lag }) => lag ?? 'unknown',
     pending: ({ pending }) => pending,
-    retries: ({ retries }) => retries,
-    deadLetters: ({ deadLetters }) => deadLetters,
+    retries: ({ retries }) => trouble(retries, 'warn'),
+    deadLetters: ({ deadLetters }) => trouble(deadLetters, 'bad'),
+    members: ({ members }) => members,
   });
   showPart(visits, { views: ({ views }) => views, visitors: ({ visitors }) => visitors });
   show('sessions', sessions ?? NO_ANSWER);
   showBestSellers(bestSellers);
-  const { status, breaker, pool, server, mode } = connection;
-  show('status', status);
-  show('breaker', breaker.openNodes.length > 0 ? `${breaker.state}: ${breaker.openNodes.join(', ')}` : breaker.state);
+  // Not the limiter: refusals are remembered, so it may know without asking.
+  const answers = [lock, stream, sessions, visits].some((part) => part !== null);
+  showConnection(connection, answers);
+  if (!snapshot.throwaway) forbid('kill', 'only where the demo has started Redis itself');
+  if (!snapshot.freezable) forbid('freeze', 'only where the demo has started Redis itself, without Sentinels');
+}
+
+/** @param answers a connection may be ready for long while nobody answers on it */
+function showConnection({ status, breaker, pool, server, mode }, answers) {
+  const ready = status === 'ready' && answers;
+  show('status', answers ? status : NO_ANSWER, ready ? 'good' : 'bad');
+  const open = breaker.openNodes.length > 0;
+  show('breaker', open ? `${breaker.state}: ${breaker.openNodes.join(', ')}` : breaker.state, open ? 'bad' : undefined);
   show('inFlight', pool.inFlight);
-  show('server', `Redis ${server.version ?? 'of an unknown version'}, ${mode}`);
-  if (!freezable) forbidFreeze();
+  show('server', `Redis ${server.version ?? 'of an unknown version'}`);
+  show('mode', mode);
+  if (answers) showLink('open', 'Live, once a second');
+  else showLink('silent', 'Redis does not answer');
 }
 
 function showBestSellers(entries) {
@@ -68,30 +93,36 @@ function showBestSellers(entries) {
   if (entries === null) return;
   byId('none-sold').hidden = entries.length > 0;
   const items = entries.map(({ name, sold }) => {
-    const item = document.createElement('li');
-    item.textContent = `${name}: ${sold}`;
+    const [item, product, count, bar] = ['li', 'span', 'strong', 'meter'].map((tag) => document.createElement(tag));
+    product.textContent = name;
+    count.textContent = sold;
+    bar.max = entries[0].sold;
+    bar.value = sold;
+    // It says again what the count beside it says.
+    bar.ariaHidden = 'true';
+    item.append(product, bar, count);
     return item;
   });
   byId('best-sellers').replaceChildren(...items);
 }
 
 /** It keeps the focus and says why, which a button with `disabled` does not. */
-function forbidFreeze() {
-  const button = document.querySelector('[data-action="freeze"]');
+function forbid(action, why) {
+  const button = buttonOf(action);
   if (button.dataset.forbidden !== undefined) return;
   button.dataset.forbidden = '';
   button.setAttribute('aria-disabled', 'true');
-  byId('about-freeze').textContent = 'only where the demo has started Redis itself, without Sentinels';
+  byId(`about-${action}`).textContent = why;
 }
 
-function tell(words, failed = false) {
-  const time = document.createElement('time');
+function tell(name, words, failed = false) {
+  const [item, title, time] = ['li', 'strong', 'time'].map((tag) => document.createElement(tag));
   const now = new Date();
   time.dateTime = now.toISOString();
   time.textContent = now.toLocaleTimeString();
-  const item = document.createElement('li');
+  title.textContent = failed ? `${name} failed: ` : `${name}: `;
   if (failed) item.className = 'failed';
-  item.append(time, words);
+  item.append(time, title, words);
   const outcomes = byId('outcomes');
   outcomes.prepend(item);
   while (outcomes.childElementCount > KEPT) outcomes.lastElementChild.remove();
@@ -103,14 +134,15 @@ async function run(button) {
   if (button.getAttribute('aria-disabled') === 'true') return;
   button.setAttribute('aria-disabled', 'true');
   button.setAttribute('aria-busy', 'true');
-  const name = button.textContent;
+  const { action } = button.dataset;
+  const name = byId(`name-${action}`).textContent;
   try {
-    const response = await fetch(`/dashboard/${button.dataset.action}`, { method: 'POST' });
+    const response = await fetch(`/dashboard/${action}`, { method: 'POST' });
     const answer = await response.json();
-    if (response.ok) tell(`${name}: ${answer.words}`);
-    else tell(`${name} failed: ${answer.message ?? answer.title ?? response.status}`, true);
+    if (response.ok) tell(name, answer.words);
+    else tell(name, answer.message ?? answer.title ?? response.status, true);
   } catch {
-    tell(`${name} failed: the shop does not answer.`, true);
+    tell(name, 'the shop does not answer.', true);
   } finally {
     button.removeAttribute('aria-busy');
     button.setAttribute('aria-disabled', 'false');
@@ -130,8 +162,5 @@ for (const button of document.querySelectorAll('button[data-action]')) {
 }
 
 const events = new EventSource('/dashboard/events');
-events.addEventListener('message', ({ data }) => {
-  showLink('open', 'Live, once a second');
-  render(JSON.parse(data));
-});
+events.addEventListener('message', ({ data }) => render(JSON.parse(data)));
 events.addEventListener('error', () => showLink('lost', 'The shop does not answer; the figures are old'));
