@@ -29,6 +29,7 @@ export {
   CachedLoadError,
   CacheInvalidationError,
   CacheLoadTimeoutError,
+  CacheReentryError,
   CacheService,
   CacheValueTooLargeError,
   defineCache,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { CacheValueTooLargeError, type CacheOptions } from '../../../libs/redis-patterns/src/cache/index.js';
+import { InvalidOptionsError } from '../../../libs/redis-patterns/src/core/index.js';
 import type { Key } from '../../../libs/redis-patterns/src/keys/index.js';
 import { eventually } from '../../support/eventually.js';
 import { describeOnEachTopology } from '../../support/topologies.js';
@@ -35,6 +36,12 @@ describeOnEachTopology('many values', (topology) => {
     expect([...found.keys()].every((key, index) => key === keys[index])).toBe(true);
     expect([...found.values()]).toEqual(['a', null, undefined]);
     expect(await here.cache.getMany([])).toEqual(new Map());
+  });
+
+  it('are an error that says what to give when the loader gives no Map', async () => {
+    const list = (async () => ['a']) as never;
+    await expect(here.cache.getOrSetMany(keysOf(1, 2), list)).rejects.toThrow(/factory: must give a Map/);
+    await expect(here.cache.getOrSetMany(keysOf(1), (() => undefined) as never)).rejects.toThrow(InvalidOptionsError);
   });
 
   it('are loaded by one call for those that are missing, and stored each under its lease', async () => {

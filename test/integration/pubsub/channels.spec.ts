@@ -253,6 +253,8 @@ describeOnEachTopology('pub/sub', { user: 'pubsub' }, (topology) => {
       pubsub.publish('kept', 1, { sharded: true }),
       pubsub.subscribe({ pattern: 'a*' }, () => undefined, { sharded: true }),
       pubsub.subscribe('x', () => undefined, { concurrency: 0 }),
+      pubsub.subscribe('x', undefined as never),
+      pubsub.subscribe('x', function* () {}),
     ];
     for (const each of contradictions) await expect(each).rejects.toMatchObject({ code: 'ERR_INVALID_OPTIONS' });
     const options = { channels: { a: { delivery: 'reliable', sequence: true }, b: { ttl: '1m' } } } as const;

@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { InvalidOptionsError } from '../../../libs/redis-patterns/src/core/errors.js';
+import { StreamRuntime } from '../../../libs/redis-patterns/src/stream/index.js';
 import { StreamConsumer } from '../../../libs/redis-patterns/src/stream/nest/index.js';
 import { describeOn } from '../../support/topologies.js';
 import { orders, useApplications } from './nest-app.js';
@@ -87,5 +88,22 @@ describeOn('standalone', 'an application whose consumers cannot work', { user: '
     const method = { value: (): void => undefined };
     expect(() => decorate(class {}, 'on', method)).toThrow(InvalidOptionsError);
     expect(() => decorate({}, Symbol('on'), method)).toThrow(InvalidOptionsError);
+  });
+
+  it('the handler is a generator, whose body nobody would run, or no function', async () => {
+    const define = (): void => {
+      class A {
+        @StreamConsumer(orders)
+        async *on(): AsyncGenerator<number> {
+          yield 1;
+        }
+      }
+      void A;
+    };
+    expect(define).toThrow(/@StreamConsumer on on[^]*is a generator[^]*async method/);
+    const runtime = (await nest.boot({})).get(StreamRuntime);
+    for (const wrong of [undefined, 'on', function* () {}, async function* () {}]) {
+      expect(() => runtime.consume(orders, wrong as never)).toThrow(/StreamRuntime\.consume\(\)[^]*handler: /);
+    }
   });
 });

@@ -31,6 +31,11 @@ describeOnEachTopology('publishing', { user: 'stream' }, (topology) => {
         code: expect.stringMatching(/ERR_INVALID_(OPTIONS|DURATION)/),
       });
     }
+    const typo = { payload: 3, typ: 'placed' };
+    const [refused] = await producer.publishMany('s', [typo as never]);
+    expect(refused!.error!.message).toContain("typ: unknown option; did you mean 'type'?");
+    await expect(producer.publish(undefined as never, 1)).rejects.toThrow(/the stream is undefined; give its name/);
+    expect(await topology.admin.client.xlen(key('s'))).toBe(2);
   });
 
   it('makes one entry of what is published under one dedupId, with one id for all, until its time is over', async () => {

@@ -1,5 +1,8 @@
+import { InvalidOptionsError } from '../core/errors.js';
 import type { Key } from '../keys/index.js';
+import type { Flight } from './flights.js';
 import type { CacheLoadContext } from './load-context.js';
+import type { LoadWaits } from './load-waits.js';
 
 /** What a loader of many values is given. */
 export interface CacheBulkContext {
@@ -25,6 +28,8 @@ interface Asked<K> {
   readonly key: K;
   readonly entryKey: string;
   readonly signal: () => AbortSignal;
+  /** The loads that it is asked for. */
+  readonly flights: readonly Flight[];
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -45,6 +50,7 @@ export class Bulk<K extends Key, T> {
     private readonly load: CacheBulkFactory<K, T>,
     /** The text of a key by which the Map may have its value. */
     private readonly textOf: (entryKey: string) => string,
+    private readonly waits: LoadWaits,
   ) {
     this.#outstanding = new Set(entryKeys);
     this.#order = [...this.#outstanding];
@@ -52,8 +58,9 @@ export class Bulk<K extends Key, T> {
 
   /** The factory of one key. */
   ask(key: K, entryKey: string, context: CacheLoadContext): Promise<unknown> {
+    const flights = this.waits.current();
     return new Promise((resolve, reject) => {
-      this.#asked.push({ key, entryKey, signal: () => context.signal, resolve, reject });
+      this.#asked.push({ key, entryKey, signal: () => context.signal, flights, resolve, reject });
       this.settled(entryKey);
       if (this.#outstanding.size === 0) this.#schedule();
     });
@@ -88,10 +95,9 @@ export class Bulk<K extends Key, T> {
       },
     };
     try {
-      const values = await this.load(
-        asked.map(({ key }) => key),
-        context,
-      );
+      const keys = asked.map(({ key }) => key);
+      const flights = asked.flatMap((one) => one.flights);
+      const values = checked(await this.waits.run(flights, () => this.load(keys, context)));
       for (const { key, entryKey, resolve } of asked) {
         resolve(values.get((values.has(key as never) ? key : this.textOf(entryKey)) as never));
       }
@@ -99,4 +105,11 @@ export class Bulk<K extends Key, T> {
       for (const { reject } of asked) reject(error);
     }
   }
+}
+
+/** @throws InvalidOptionsError for what is no Map, such as the list that a repository gives */
+function checked<Values extends CacheBulkValues<unknown>>(values: Values | undefined | null): Values {
+  if (typeof values?.has === 'function' && typeof values.get === 'function') return values;
+  const message = 'must give a Map of values by key: new Map(rows.map((row) => [keyOf(row), row]))';
+  throw new InvalidOptionsError('CacheService.getOrSetMany', [{ path: 'factory', message }]);
 }

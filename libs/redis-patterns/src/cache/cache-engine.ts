@@ -193,7 +193,7 @@ export class CacheEngine {
     // Keys of the same text are one entry, but each gets a copy of its own.
     const first = new Map<string, number>();
     for (const index of far) if (!first.has(entryKeys[index]!)) first.set(entryKeys[index]!, index);
-    const bulk = new Bulk(first.keys(), load, (text) => text.slice(this.#entryPrefix.length));
+    const bulk = new Bulk(first.keys(), load, (text) => text.slice(this.#entryPrefix.length), this.#flights.waits);
     const wantedKeys = far.map((index) => entryKeys[index]!);
     const found = useCache ? await lookup.readMany(wantedKeys, policy) : far.map(() => OFFLINE);
     const loaded = await Promise.all(

@@ -84,6 +84,25 @@ export class CachedLoadError extends RedisPatternsError {
 }
 
 /**
+ * A factory asked the cache for the value that it is to make, directly or by way of other factories of this process: it would
+ * have waited for itself. Code `ERR_CACHE_REENTRY`.
+ *
+ * @example
+ * ```ts
+ * await cache.getOrSet('settings', () => cache.getOrSet('settings', load)); // the second call rejects, and so the first
+ * ```
+ */
+export class CacheReentryError extends RedisPatternsError {
+  constructor(name: string, entryKey: string) {
+    super(
+      'ERR_CACHE_REENTRY',
+      `${name} asks for '${entryKey}' in the course of the load of that very entry, which would wait for itself. Give what the ` +
+        `factory needs a key of its own, or call what is behind it without the cache.`,
+    );
+  }
+}
+
+/**
  * An encoded value is larger than `cache.maxBytes`. Only with `cache.onOversize: 'throw'`. Code `ERR_CACHE_VALUE_TOO_LARGE`.
  *
  * @example

@@ -2,6 +2,7 @@ import { raceSignal } from '../core/abort.js';
 import { LinkedList, type Linked } from '../core/linked-list.js';
 import type { Content } from './entry.js';
 import type { CacheLoadFailure } from './load-failure.js';
+import { LoadWaits } from './load-waits.js';
 import { NO_TAGS, type TagNames } from './tags.js';
 
 /** What a load has come to. */
@@ -32,6 +33,7 @@ export class Flight implements Linked<Flight> {
   #controller: AbortController | undefined;
   #round = 0;
   #waiting = 0;
+  #ended = false;
   /** How many callers have waited for it. */
   waits = 0;
   #outcome: Promise<LoadOutcome> | undefined;
@@ -56,8 +58,13 @@ export class Flight implements Linked<Flight> {
     return this.#outcome!;
   }
 
+  get ended(): boolean {
+    return this.#ended;
+  }
+
   /** It has ended: what still refers to it (former tables of a map do) is not to keep the value. */
   release(): void {
+    this.#ended = true;
     this.#outcome = undefined;
   }
 
@@ -100,6 +107,7 @@ export class Flight implements Linked<Flight> {
 
 /** The running loads of this process. */
 export class Flights {
+  readonly waits = new LoadWaits();
   /** Those that new callers join. */
   readonly #byKey = new Map<string, Flight>();
   /** All, also those that were detached: for the end of the application. */

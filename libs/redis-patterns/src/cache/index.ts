@@ -3,6 +3,7 @@ export {
   CachedLoadError,
   CacheInvalidationError,
   CacheLoadTimeoutError,
+  CacheReentryError,
   CacheValueTooLargeError,
 } from './cache.errors.js';
 export type {

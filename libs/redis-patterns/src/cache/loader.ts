@@ -106,9 +106,8 @@ export class Loader {
     counters.loads++;
     try {
       const context = new FactoryContext(flight, policy, copy?.entry.content);
-      const value = await this.options.tracer.load(policy.name, async () =>
-        withTimeout(factory(context), policy, flight),
-      );
+      const make = (): unknown => this.flights.waits.run([flight], () => factory(context));
+      const value = await this.options.tracer.load(policy.name, async () => withTimeout(make(), policy, flight));
       const loadMs = Math.round(performance.now() - startedAt);
       const skipped = context.skipped || (policy.skipIf?.(value as never) ?? false);
       const encoded = this.options.encoder.tryEncode(value, policy.name);

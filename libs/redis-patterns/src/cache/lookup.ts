@@ -121,13 +121,13 @@ export class Lookup {
         const { onWait } = wanted;
         const offline = found.state === 'offline';
         const flight = loader.start({ entryKey, seenId, factory, policy, budget, offline, copy: undefined, onWait });
-        const outcome = await flight.wait(signal);
+        const outcome = await flights.waits.wait(flight, signal, policy.name, entryKey);
         this.#throwRemembered(wanted, outcome.failure);
         return outcome.value;
       }
       wanted.onWait?.();
       const { ticket } = running;
-      const { content, covers, offline, failure } = await running.wait(signal);
+      const { content, covers, offline, failure } = await flights.waits.wait(running, signal, policy.name, entryKey);
       if (failure === undefined) {
         // What cannot be copied cannot be shared: each caller makes its own.
         if (content === undefined) return factory(contextOf(policy));

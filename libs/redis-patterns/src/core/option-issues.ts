@@ -78,7 +78,8 @@ function joinPath(prefix: string, path: readonly PropertyKey[]): string {
   }, prefix);
 }
 
-function unknownOption(key: string, known: readonly string[]): string {
+/** Says of an option that does not exist what is meant, or what there is. */
+export function unknownOption(key: string, known: readonly string[]): string {
   const guess = closest(key, known);
   if (guess !== undefined) return `unknown option; did you mean '${guess}'?`;
   return known.length > 0 ? `unknown option; known are ${known.join(', ')}` : 'unknown option; remove it';

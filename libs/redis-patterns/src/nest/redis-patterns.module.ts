@@ -25,9 +25,10 @@ export class RedisPatternsModule {
    * Registers the patterns with options that are known now. Options that cannot work fail the boot with an
    * `InvalidOptionsError` that names each of them.
    *
-   * @param options `isGlobal` (default true): visible everywhere without an import
+   * @param given `isGlobal` (default true): visible everywhere without an import
    */
-  static forRoot({ isGlobal = true, ...options }: RedisPatternsOptions & { isGlobal?: boolean }): DynamicModule {
+  static forRoot(given: RedisPatternsOptions & { isGlobal?: boolean }): DynamicModule {
+    const { isGlobal = true, ...options } = orNone(given);
     const names = [DEFAULT_CONNECTION, ...Object.keys(options.connections ?? {})];
     const source: Provider = { provide: OPTIONS, useValue: new GivenOptions(options, 'RedisPatternsModule.forRoot()') };
     return assemble([source], names, isGlobal);
@@ -44,15 +45,16 @@ export class RedisPatternsModule {
    * })
    * ```
    */
-  static forRootAsync({
-    isGlobal = true,
-    imports = [],
-    connectionNames = [],
-    ...source
-  }: RedisPatternsAsyncOptions): DynamicModule {
+  static forRootAsync(given: RedisPatternsAsyncOptions): DynamicModule {
+    const { isGlobal = true, imports = [], connectionNames = [], ...source } = orNone(given);
     const names = [DEFAULT_CONNECTION, ...connectionNames];
     return { ...assemble(optionsProviders(source), names, isGlobal), imports };
   }
+}
+
+/** Whoever gives no options is told what they need where all options are looked at. */
+function orNone<Options>(given: Options | undefined | null): Options {
+  return given ?? ({} as Options);
 }
 
 function assemble(options: Provider[], connectionNames: readonly string[], global: boolean): DynamicModule {

@@ -1,5 +1,6 @@
 import { RedisUnavailableError, type EngineContext } from '../connection/index.js';
 import { InvalidOptionsError } from '../core/errors.js';
+import { checkHandler } from '../core/handler.js';
 import { ChannelBook, type Channel, type ChannelPattern, type Target } from './channel-book.js';
 import type { GapListener } from './gap.js';
 import { Publisher } from './publisher.js';
@@ -67,7 +68,8 @@ export class PubSubEngine {
    *
    * @param handler gets `(payload, context)`; serial subscriptions wait for its promise before the next message
    * @throws PubSubSubscribeError `ERR_PUBSUB_SUBSCRIBE` when Redis refuses, or has not confirmed within `timeout`
-   * @throws InvalidOptionsError for a wrong option, or one that differs from `pubsub.channels`
+   * @throws InvalidOptionsError for a wrong option, or one that differs from `pubsub.channels`; for a handler that is a
+   * generator or no function
    *
    * @example
    * ```ts
@@ -82,6 +84,7 @@ export class PubSubEngine {
   ): Promise<Subscription> {
     const { onGap, name, timeout, signal, ...settings } = resolveSubscribe(options);
     const where = 'PubSubService.subscribe()';
+    checkHandler(handler, where);
     const subscription = this.#open(channel, handler as PubSubHandler, settings, name ?? where, onGap);
     const timer = AbortSignal.timeout(timeout);
     try {

@@ -1,4 +1,5 @@
 import { InvalidOptionsError } from '../core/errors.js';
+import { InvalidKeyError } from '../keys/index.js';
 import { isMessageSchema, type MessageSchema } from './message-schema.js';
 import { resolveRetention, type RetentionOptions } from './stream.options.js';
 
@@ -57,6 +58,10 @@ export function defineStream<Events extends StreamEvents = StreamEvents>(definit
   return Object.freeze({ name, ...(schema && { schema: { ...schema } as never }), ...(retention && { retention }) });
 }
 
+/** @throws InvalidKeyError for what names no stream, such as a definition that a circular import has not filled in yet */
 export function streamNameOf(stream: StreamName): string {
-  return typeof stream === 'string' ? stream : stream.name;
+  const name: unknown = typeof stream === 'string' ? stream : (stream as { name?: unknown } | null | undefined)?.name;
+  if (typeof name === 'string') return name;
+  const what = stream === undefined || stream === null ? String(stream) : `a ${typeof stream} without a name`;
+  throw new InvalidKeyError(`the stream is ${what}; give its name, or what defineStream() has made`);
 }

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { EngineContext, RedisConnection } from '../connection/index.js';
 import { toMilliseconds, type Duration } from '../core/duration.js';
 import { InvalidOptionsError } from '../core/errors.js';
+import { checkHandler } from '../core/handler.js';
 import { withReaderDefaults, type StreamConsumerOptions } from './consumer.options.js';
 import { resolveConsumerOptions } from './consumer.schema.js';
 import { validatorOf, type ClassValidation } from './message-schema.js';
@@ -84,7 +85,7 @@ export class StreamRuntime {
    * rejects has it run again after a back-off, until it becomes a dead letter.
    *
    * @param where who registers, for messages: `Class.method`
-   * @throws InvalidOptionsError for a wrong option; for a type that another handler of the group takes already; for a
+   * @throws InvalidOptionsError for a wrong option; for a handler that is a generator or no function; for a type that another handler of the group takes already; for a
    * reader option that another one has given with another value
    */
   consume<Events extends StreamEvents, Type extends EventType<Events>>(
@@ -104,6 +105,7 @@ export class StreamRuntime {
     where: string = 'StreamRuntime.consume()',
   ): StreamConsumption {
     const resolved = resolveConsumerOptions(options, where);
+    checkHandler(handler, where);
     const { stream, group, schema } = resolved;
     const known = this.#book.group(stream, group);
     const validators = Object.entries(known.schema).map(

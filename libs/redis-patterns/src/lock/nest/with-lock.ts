@@ -83,8 +83,14 @@ function checkLiteral(key: Key, locks: LockService, site: CallSite): void {
 /** A key that is empty by mistake would be one lock for everything. */
 function checkKey(key: unknown, site: CallSite): Key {
   if (isKey(key)) return key as Key;
-  const message = `gave ${key === '' ? "''" : String(key)} for this call; it must give a non-empty text or array`;
+  const message = `gave ${shown(key)} for this call; it must give a non-empty text or array`;
   throw new InvalidOptionsError(`@WithLock on ${site.name}`, [{ path: 'key', message }]);
+}
+
+function shown(key: unknown): string {
+  if (key === '') return "''";
+  if (Array.isArray(key)) return 'an empty array';
+  return typeof key === 'object' && key !== null ? 'an object' : String(key);
 }
 
 type LockedMethod<LockKey, OnBusy extends BusyFunction> = <M extends AsyncMethod>(

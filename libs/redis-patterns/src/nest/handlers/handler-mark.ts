@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { InvalidOptionsError } from '../../core/errors.js';
+import { isGenerator } from '../../core/handler.js';
 
 /** A decorator that says of a method that it handles something, any number of times. */
 export interface HandlerMark<Mark> {
@@ -17,11 +18,13 @@ export function handlerMark<Mark>(decorator: string, key: string): HandlerMark<M
   const mark = (given: Mark): MethodDecorator => {
     return (target: object, name: string | symbol, descriptor: PropertyDescriptor | undefined): void => {
       const method: unknown = descriptor?.value;
+      const refuse = (message: string): never => {
+        throw new InvalidOptionsError(`${decorator} on ${String(name)}`, [{ path: '', message }]);
+      };
       if (typeof method !== 'function' || typeof target === 'function' || typeof name === 'symbol') {
-        throw new InvalidOptionsError(`${decorator} on ${String(name)}`, [
-          { path: '', message: 'is for instance methods with a text as their name; Nest calls no others' },
-        ]);
+        return refuse('is for instance methods with a text as their name; Nest calls no others');
       }
+      if (isGenerator(method)) refuse('is a generator, whose body nobody would run; make it an async method');
       Reflect.defineMetadata(key, [given, ...of(method)], method);
     };
   };

@@ -145,10 +145,16 @@ function notAsynchronous(site: CallSite, result: unknown): DecoratedMethodError 
   const remedy = isObservable(result)
     ? `Declare its return type, ': Observable<...>', with a value import of Observable ('import type' is erased), and ` +
       `compile with emitDecoratorMetadata: the decorator must know before the first call.`
-    : `Make it 'async': what ${site.decorator} does takes a round trip to Redis.`;
+    : isGeneratorObject(result)
+      ? `Collect what it yields in a list, or return an Observable: ${site.decorator} would have ended before its body runs.`
+      : `Make it 'async': what ${site.decorator} does takes a round trip to Redis.`;
   return new DecoratedMethodError(
     `${site.name} with ${site.decorator} returned ${kindOf(result)} instead of a promise. ${remedy}`,
   );
+}
+
+function isGeneratorObject(value: unknown): boolean {
+  return /^\[object (Async)?Generator\]$/.test(Object.prototype.toString.call(value));
 }
 
 function isThenable(value: unknown): boolean {
@@ -159,5 +165,6 @@ function kindOf(value: unknown): string {
   if (isObservable(value)) return 'an Observable';
   if (isThenable(value)) return 'a promise';
   if (value === null || value === undefined) return String(value);
+  if (isGeneratorObject(value)) return 'a generator';
   return typeof value === 'object' ? `a plain ${value.constructor?.name ?? 'object'}` : `a ${typeof value}`;
 }

@@ -193,6 +193,7 @@ describe('a decorated method, where it is declared', () => {
     ['undefined', undefined],
     ['null', null],
     ['a number', 1],
+    ['a generator', (async function* () {})()],
   ])('is an error naming it when it gives %s and its type says nothing', async (shown, value) => {
     @Injectable()
     class Service {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RedisUnavailableError } from '../../connection/index.js';
 import { toMilliseconds, type Duration } from '../../core/duration.js';
 import { InvalidOptionsError } from '../../core/errors.js';
+import { unknownOption } from '../../core/option-issues.js';
 import { runScript } from '../../scripting/index.js';
 import { toFields } from '../message.js';
 import { validatorOf, type ClassValidation, type Validator } from '../message-schema.js';
@@ -50,6 +51,7 @@ interface Message {
 }
 
 const WHERE = 'StreamProducer.publish';
+const OPTIONS = ['type', 'key', 'headers', 'dedupId', 'delay', 'replicaAck'];
 
 /** Checks, encodes and sends messages. */
 export class Publisher {
@@ -61,6 +63,7 @@ export class Publisher {
   ) {}
 
   async publish(stream: KnownStream, payload: unknown, options: PublishOptions): Promise<string> {
+    checkNames(options);
     checkTexts(options);
     const outlet = this.#outlet(stream);
     const validator = options.type === undefined ? undefined : outlet.validators.get(options.type);
@@ -191,6 +194,13 @@ function toWish(replicaAck: number | { replicas: number; timeout?: Duration }): 
     throw invalid('replicaAck', 'must be a number of replicas from 1 to 100');
   }
   return { replicas, timeout: toMilliseconds(timeout, WHERE, 'replicaAck.timeout') };
+}
+
+/** A `typ` that was not noticed would be a message that no handler takes. */
+function checkNames(options: PublishOptions): void {
+  for (const name in options) {
+    if (!OPTIONS.includes(name)) throw invalid(name, unknownOption(name, OPTIONS));
+  }
 }
 
 /** ioredis would turn anything else into some text, or refuse it with an error that holds the arguments. */
