@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RedisUnavailableError } from 'nestjs-redis-patterns';
 import { type Operation } from '../../../libs/redis-patterns/src/connection/index.js';
 import { eventually } from '../../support/eventually.js';
+import { loseReply } from '../../support/lose-reply.js';
 import { RedisAdmin } from '../../support/redis-admin.js';
 import {
   describeOnEachTopology,
@@ -201,24 +202,17 @@ describe('the gate and a lost reply', () => {
 
   it('never repeats what must happen once', async () => {
     const connection = await openConnection(through());
-    await proxy.set('dropDown', { cut: true });
-    const error = await failureOf(connection.run(increment('once', 'once', { deadline: 2000 })));
-    await proxy.set('pass');
+    const call = () => connection.run(increment('once', 'once', { deadline: 2000 }));
+    const error = await failureOf(loseReply(proxy, call));
     expect(error).toMatchObject({ code: 'ERR_REDIS_CONNECTION_LOST', outcome: 'unknown' });
     expect(await admin.client.get('once')).toBe('1');
   });
 
   it('repeats once what carries a token, and then says that the outcome is unknown', async () => {
     const connection = await openConnection(through());
-    await proxy.set('dropDown', { cut: true });
-    const { accepted } = proxy;
-    const running = connection.run(increment('token', 'token', { deadline: 5000, wait: true }));
-    await eventually(async () => (await admin.client.get('token')) === '1');
-    // The server is done before its answer has come as far as the proxy: that it is lost shows in the next attempt to connect.
-    await eventually(() => proxy.accepted > accepted);
-    await proxy.set('pass');
+    const call = () => connection.run(increment('token', 'token', { deadline: 5000, wait: true }));
     // The first run happened, the repetition is the second: a script with a token would have found itself.
-    expect(await running).toBe(2);
+    expect(await loseReply(proxy, call)).toBe(2);
     expect(await admin.client.get('token')).toBe('2');
   });
 });
