@@ -208,11 +208,26 @@ describe('the gate and a lost reply', () => {
     expect(await admin.client.get('once')).toBe('1');
   });
 
-  it('repeats once what carries a token, and then says that the outcome is unknown', async () => {
+  it.each([true, false])(
+    'repeats once what carries a token, whether it waits for a connection or not: %s',
+    async (wait) => {
+      const connection = await openConnection(through());
+      const key = `token ${wait}`;
+      const call = () => connection.run(increment(key, 'token', { deadline: 10_000, wait }));
+      // The first run happened, the repetition is the second: a script with a token would have found itself.
+      expect(await loseReply(proxy, call)).toBe(2);
+      expect(await admin.client.get(key)).toBe('2');
+    },
+  );
+
+  it('says by the deadline that the outcome is unknown when it cannot repeat', async () => {
     const connection = await openConnection(through());
-    const call = () => connection.run(increment('token', 'token', { deadline: 5000, wait: true }));
-    // The first run happened, the repetition is the second: a script with a token would have found itself.
-    expect(await loseReply(proxy, call)).toBe(2);
-    expect(await admin.client.get('token')).toBe('2');
+    await proxy.set('dropDown', { cut: true });
+    const call = connection.run(increment('unrepeated', 'idempotent', { deadline: 300 }));
+    expect(await failureOf(call)).toMatchObject({ code: 'ERR_REDIS_DEADLINE', outcome: 'unknown' });
+    await proxy.set('pass');
+    // Nothing goes on behind it.
+    await eventually(() => connection.run(increment('after', 'read')).then(() => true));
+    expect(await admin.client.get('unrepeated')).toBe('1');
   });
 });
