@@ -12,6 +12,7 @@ import { rateLimit } from './areas/rate-limit.mjs';
 import { session } from './areas/session.mjs';
 import { stream } from './areas/stream.mjs';
 import { telemetry } from './areas/telemetry.mjs';
+import { transport } from './areas/transport.mjs';
 import { commandCounter } from './lib/commands.mjs';
 import { measureScenario } from './lib/measure.mjs';
 import { printTables } from './lib/table.mjs';
@@ -28,6 +29,7 @@ const AREAS = {
   data,
   telemetry,
   pubsub,
+  transport,
 };
 const FULL = { callers: [1, 16, 64], rounds: 5, sliceMs: 160, warmUpMs: 100, quick: false };
 const QUICK = { callers: [1, 16, 64], rounds: 2, sliceMs: 60, warmUpMs: 40, quick: true };

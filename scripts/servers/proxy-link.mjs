@@ -4,6 +4,9 @@ import net from 'node:net';
 /** Bytes that may wait in one direction before the sender is made to wait, too. */
 const HIGH_WATER = 1024 * 1024;
 
+/** @type {Partial<Record<import('./proxy.mjs').FaultMode, readonly ('up' | 'down')[]>>} */
+const DROPPED = { dropUp: ['up'], dropDown: ['down'], drop: ['up', 'down'] };
+
 /** @typedef {{ chunk: Buffer | undefined, due: number }} Held an undefined chunk is the end of the stream */
 
 /** One direction of a connection. */
@@ -34,10 +37,9 @@ class Lane {
   /** @param {Buffer} chunk */
   #take(chunk) {
     const { proxy } = this.link;
-    const dropped = proxy.mode === 'dropUp' ? 'up' : proxy.mode === 'dropDown' ? 'down' : undefined;
     if (this.link.abandoned) {
       proxy.bytesLost += chunk.length;
-    } else if (dropped === this.direction) {
+    } else if (DROPPED[proxy.mode]?.includes(this.direction)) {
       proxy.bytesLost += chunk.length;
       this.link.spoiled = true;
       if (proxy.options.cut) this.link.cut();

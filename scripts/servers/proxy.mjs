@@ -15,13 +15,14 @@ import { ProxyLink } from './proxy-link.mjs';
  * | `blackhole` | accepted, not answered | held back; delivered when the mode changes, as TCP would after a partition |
  * | `dropUp` | accepted | requests vanish: not applied |
  * | `dropDown` | accepted | requests are applied, replies vanish |
+ * | `drop` | accepted | both vanish, and nothing is closed: a partition |
  * | `reset` | cut at once (RST); those that exist, too | |
  * | `halfOpen` | accepted and forwarded | those that exist are dead for ever: no byte, no end; the server sees them close |
  *
- * After `dropUp` and `dropDown` a connection misses bytes and cannot go on, so the ones that lost some are cut when the
+ * After `dropUp`, `dropDown` and `drop` a connection misses bytes and cannot go on, so the ones that lost some are cut when the
  * mode changes; with `{ cut: true }` already at the first lost byte.
  *
- * @typedef {'pass' | 'latency' | 'drip' | 'refuse' | 'blackhole' | 'dropUp' | 'dropDown' | 'reset' | 'halfOpen'} FaultMode
+ * @typedef {'pass' | 'latency' | 'drip' | 'refuse' | 'blackhole' | 'dropUp' | 'dropDown' | 'drop' | 'reset' | 'halfOpen'} FaultMode
  * @typedef {{ ms?: number, jitter?: number, bytes?: number, cut?: boolean }} FaultOptions milliseconds
  */
 

@@ -145,6 +145,18 @@ describe('the fault proxy', () => {
     expect(line.received).toBe('');
   });
 
+  it('loses both ways, and closes nothing until the fault ends', async () => {
+    await proxy.set('drop');
+    line.write('INCR key');
+    const late = await Line.open(proxy.port);
+    late.write('PING');
+    await eventually(() => proxy.bytesLost === 'INCR key\r\nPING\r\n'.length);
+    expect([line.closed, late.closed]).toEqual([undefined, undefined]);
+    await proxy.set('pass');
+    await eventually(() => line.closed === 'reset' && late.closed === 'reset');
+    expect([await redis('EXISTS', 'key'), line.received, late.received]).toEqual([0, '', '']);
+  });
+
   it('cuts the connection at the first lost reply when told so', async () => {
     await proxy.set('dropDown', { cut: true });
     line.write('INCR key');

@@ -1,94 +1,91 @@
-// Four ways to tell everybody: each publishes and hears in one process, on sockets of its own, and counts what it heard.
-import 'reflect-metadata';
-import { Controller, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+// Ways to tell everybody. Both sides have sockets of their own, so that each can be a process of its own.
 import { PubSubService } from 'nestjs-redis-patterns';
-import { openApplication, openRaw, peer } from '../context.mjs';
+import { openApplication, openRaw } from '../context.mjs';
+import { connect, serve } from '../transport/nest.mjs';
 
 /**
- * @typedef {object} Broadcaster
- * @property {string} name
+ * @typedef {object} Way
  * @property {string} listener part of the `CLIENT LIST` line of the socket that listens
- * @property {(n: number) => Promise<unknown>} publish
- * @property {() => number} gaps how many gaps it was told
- * @property {() => Promise<unknown>} close
+ * @property {(url: string, handle: (n: number) => unknown) => Promise<{ gaps?: () => number, close: () => Promise<unknown> }>} listen
+ * @property {(url: string, payload: object) => Promise<{ publish: (n: number) => Promise<unknown>, close: () => Promise<unknown> }>} publisher
  */
 
-/** @param {string} url @param {object} payload @param {(name: string, n: number) => void} heard @returns {Promise<Broadcaster[]>} */
-export async function openBroadcasters(url, payload, heard) {
-  const opened = [
-    await raw(url, payload, heard),
-    await ours('ours', url, payload, heard, {}),
-    await ours('ours reliable', url, payload, heard, { channels: { bench: { delivery: 'reliable' } } }),
-    await transport(url, payload, heard),
-  ];
-  return opened.filter((each) => each !== undefined);
-}
+/** @type {Record<string, Way>} */
+export const WAYS = {
+  raw: { listener: 'name=raw-listener ', listen: listenRaw, publisher: publishRaw },
+  ours: ours('ours', {}),
+  'ours reliable': ours('ours-reliable', { channels: { bench: { delivery: 'reliable' } } }),
+  'nest transport': transport('nest transport'),
+  'ours transport': transport('ours transport'),
+};
 
-async function raw(url, payload, heard) {
-  const [publisher, subscriber] = [openRaw(url), openRaw(url, { connectionName: 'raw-listener' })];
+async function listenRaw(url, handle) {
+  const client = openRaw(url, { connectionName: 'raw-listener' });
   // Without a listener ioredis prints every lost connection.
-  subscriber.on('error', () => {});
-  subscriber.on('message', (_channel, text) => heard('raw', JSON.parse(text).n));
-  await subscriber.subscribe('raw:bench');
+  client.on('error', () => {});
+  client.on('message', (_channel, text) => handle(JSON.parse(text).n));
+  await client.subscribe('raw:bench');
+  return { close: async () => client.disconnect() };
+}
+
+async function publishRaw(url, payload) {
+  const client = openRaw(url);
   return {
-    name: 'raw',
-    listener: 'name=raw-listener ',
-    publish: (n) => publisher.publish('raw:bench', JSON.stringify({ n, ...payload })),
-    gaps: () => 0,
-    close: async () => [publisher, subscriber].forEach((client) => client.disconnect()),
+    publish: (n) => client.publish('raw:bench', JSON.stringify({ n, ...payload })),
+    close: async () => client.disconnect(),
   };
 }
 
-async function ours(name, url, payload, heard, pubsub) {
-  const namespace = name.replace(' ', '-');
-  const app = await openApplication(url, { namespace, pubsub }, ['error']);
-  const service = app.get(PubSubService);
-  let gaps = 0;
-  await service.subscribe('bench', ({ n }) => heard(name, n), { onGap: () => gaps++ });
+function ours(namespace, pubsub) {
+  const open = async (url) => {
+    const app = await openApplication(url, { namespace, pubsub }, ['error']);
+    return { service: app.get(PubSubService), close: () => app.close() };
+  };
   return {
-    name,
     listener: `name=${namespace}:default:subscriber:`,
-    publish: (n) => service.publish('bench', { n, ...payload }),
-    gaps: () => gaps,
-    close: () => app.close(),
-  };
-}
-
-/** The Redis transport of @nestjs/microservices: a server with one event handler, and a client that emits. */
-async function transport(url, payload, heard) {
-  const modules = await peer('@nestjs/microservices');
-  if (!modules) return undefined;
-  const [{ ClientProxyFactory, EventPattern, Transport }] = modules;
-  const { hostname: host, port } = new URL(url);
-  const options = {
-    transport: Transport.REDIS,
-    options: { host, port: Number(port || 6379), retryAttempts: 100, retryDelay: 50 },
-  };
-  class Listener {
-    handle({ n }) {
-      heard('nest transport', n);
-    }
-  }
-  Controller()(Listener);
-  EventPattern('bench')(Listener.prototype, 'handle', Object.getOwnPropertyDescriptor(Listener.prototype, 'handle'));
-  class Root {}
-  Module({ controllers: [Listener] })(Root);
-  const server = await NestFactory.createMicroservice(Root, { ...options, logger: false });
-  await server.listen();
-  const client = ClientProxyFactory.create(options);
-  await client.connect();
-  return {
-    name: 'nest transport',
-    listener: ' sub=1 ',
-    publish: (n) =>
-      new Promise((resolve, reject) =>
-        client.emit('bench', { n, ...payload }).subscribe({ complete: resolve, error: reject }),
-      ),
-    gaps: () => 0,
-    close: async () => {
-      client.close();
-      await server.close();
+    listen: async (url, handle) => {
+      const { service, close } = await open(url);
+      let gaps = 0;
+      await service.subscribe('bench', ({ n }) => handle(n), { onGap: () => gaps++ });
+      return { gaps: () => gaps, close };
+    },
+    publisher: async (url, payload) => {
+      const { service, close } = await open(url);
+      return { publish: (n) => service.publish('bench', { n, ...payload }), close };
     },
   };
+}
+
+/** @param {string} kind */
+function transport(kind) {
+  return {
+    // One channel for events, one for requests.
+    listener: ' sub=2 ',
+    listen: async (url, handle) => ({ close: await serve(kind, url, ({ n }) => handle(n)) }),
+    publisher: async (url, payload) => {
+      const { emit, close } = await connect(kind, url);
+      return { publish: (n) => emit({ n, ...payload }), close };
+    },
+  };
+}
+
+/**
+ * Both sides in this process.
+ *
+ * @param {string} url
+ * @param {readonly string[]} names
+ * @param {object} payload
+ * @param {(name: string, n: number) => void} heard
+ */
+export async function openBroadcasters(url, names, payload, heard) {
+  const opened = [];
+  for (const name of names) {
+    const { listener, listen, publisher } = WAYS[name];
+    const listening = await listen(url, (n) => heard(name, n));
+    const { publish, close } = await publisher(url, payload);
+    const gaps = listening.gaps ?? (() => 0);
+    const closeBoth = () => Promise.all([close(), listening.close()]);
+    opened.push({ name, listener, publish, gaps, close: closeBoth });
+  }
+  return opened;
 }

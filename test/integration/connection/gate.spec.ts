@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RedisUnavailableError } from 'nestjs-redis-patterns';
 import { type Operation } from '../../../libs/redis-patterns/src/connection/index.js';
 import { eventually } from '../../support/eventually.js';
+import { loseReply } from '../../support/lose-reply.js';
 import { RedisAdmin } from '../../support/redis-admin.js';
 import {
   describeOnEachTopology,
@@ -201,24 +202,32 @@ describe('the gate and a lost reply', () => {
 
   it('never repeats what must happen once', async () => {
     const connection = await openConnection(through());
-    await proxy.set('dropDown', { cut: true });
-    const error = await failureOf(connection.run(increment('once', 'once', { deadline: 2000 })));
-    await proxy.set('pass');
+    const call = () => connection.run(increment('once', 'once', { deadline: 2000 }));
+    const error = await failureOf(loseReply(proxy, call));
     expect(error).toMatchObject({ code: 'ERR_REDIS_CONNECTION_LOST', outcome: 'unknown' });
     expect(await admin.client.get('once')).toBe('1');
   });
 
-  it('repeats once what carries a token, and then says that the outcome is unknown', async () => {
+  it.each([true, false])(
+    'repeats once what carries a token, whether it waits for a connection or not: %s',
+    async (wait) => {
+      const connection = await openConnection(through());
+      const key = `token ${wait}`;
+      const call = () => connection.run(increment(key, 'token', { deadline: 10_000, wait }));
+      // The first run happened, the repetition is the second: a script with a token would have found itself.
+      expect(await loseReply(proxy, call)).toBe(2);
+      expect(await admin.client.get(key)).toBe('2');
+    },
+  );
+
+  it('says by the deadline that the outcome is unknown when it cannot repeat', async () => {
     const connection = await openConnection(through());
     await proxy.set('dropDown', { cut: true });
-    const { accepted } = proxy;
-    const running = connection.run(increment('token', 'token', { deadline: 5000, wait: true }));
-    await eventually(async () => (await admin.client.get('token')) === '1');
-    // The server is done before its answer has come as far as the proxy: that it is lost shows in the next attempt to connect.
-    await eventually(() => proxy.accepted > accepted);
+    const call = connection.run(increment('unrepeated', 'idempotent', { deadline: 300 }));
+    expect(await failureOf(call)).toMatchObject({ code: 'ERR_REDIS_DEADLINE', outcome: 'unknown' });
     await proxy.set('pass');
-    // The first run happened, the repetition is the second: a script with a token would have found itself.
-    expect(await running).toBe(2);
-    expect(await admin.client.get('token')).toBe('2');
+    // Nothing goes on behind it.
+    await eventually(() => connection.run(increment('after', 'read')).then(() => true));
+    expect(await admin.client.get('unrepeated')).toBe('1');
   });
 });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { IdempotencyService } from 'nestjs-redis-patterns';
 import { eventually } from '../../support/eventually.js';
+import { loseReply } from '../../support/lose-reply.js';
 import type { RedisAdmin } from '../../support/redis-admin.js';
 import { connectAdmin, startOwn, startProxy, type FaultProxy, type Topology } from '../../support/topologies.js';
 import { gate, openIdempotency } from './test-idempotency.js';
@@ -62,11 +63,8 @@ describe('idempotency and a Redis that fails', () => {
   });
 
   it('finds its own beginning again after a lost reply', async () => {
-    await proxy.set('dropDown', { cut: true });
-    const running = service.run('key', 'f', () => 'ran once');
-    await eventually(async () => expect(await admin.client.hget(RECORD, 's')).toBe('P'));
-    await proxy.set('pass');
-    expect(await running).toBe('ran once');
+    const begun = async (): Promise<boolean> => (await admin.client.hget(RECORD, 's')) === 'P';
+    expect(await loseReply(proxy, () => service.run('key', 'f', () => 'ran once'), begun)).toBe('ran once');
     expect(await admin.client.hget(RECORD, 's')).toBe('C');
   });
 
@@ -74,8 +72,10 @@ describe('idempotency and a Redis that fails', () => {
     'turns no success into an error when completing fails: %s',
     async (fault) => {
       const { promise, open } = gate<string>();
-      const running = service.run('key', 'f', () => promise);
-      await eventually(async () => expect(await admin.client.exists(RECORD)).toBe(1));
+      const begun = gate();
+      const running = service.run('key', 'f', () => (begun.open(), promise));
+      // Not as soon as the record is there: the reply that lets it begin would be lost.
+      await begun.promise;
       await proxy.set(fault);
       open('done');
       expect(await running).toBe('done');
@@ -88,8 +88,12 @@ describe('idempotency and a Redis that fails', () => {
 
   it('passes on the error of a function, and frees its key later', async () => {
     const { promise, open } = gate();
-    const running = service.run('key', 'f', () => promise.then(() => Promise.reject(new Error('of the function'))));
-    await eventually(async () => expect(await admin.client.exists(RECORD)).toBe(1));
+    const begun = gate();
+    const running = service.run('key', 'f', () => {
+      begun.open();
+      return promise.then(() => Promise.reject(new Error('of the function')));
+    });
+    await begun.promise;
     await proxy.set('dropUp');
     open();
     await expect(running).rejects.toThrow('of the function');

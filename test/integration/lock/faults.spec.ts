@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockLostError, LockUnavailableError } from 'nestjs-redis-patterns';
 import { eventually } from '../../support/eventually.js';
+import { loseReply } from '../../support/lose-reply.js';
 import type { RedisAdmin } from '../../support/redis-admin.js';
 import { connectAdmin, startOwn, type Mode, type Topology } from '../../support/topologies.js';
 import { openLocksBehindProxy, type CleanUps } from './behind-proxy.js';
@@ -100,11 +101,8 @@ describe('a lock that replicas have confirmed', () => {
 describe('locks and a lost reply', () => {
   it('finds its own grant again', async () => {
     const { open, admin, proxy } = await openLocksBehindProxy(cleanUps);
-    await proxy.set('dropDown', { cut: true });
-    const acquiring = open.locks.acquire('lost', { wait: '5s' });
-    await eventually(async () => expect(await admin.client.exists('shop:lock:lost')).toBe(1));
-    await proxy.set('pass');
-    const lock = await acquiring;
+    const granted = async (): Promise<boolean> => (await admin.client.exists('shop:lock:lost')) === 1;
+    const lock = await loseReply(proxy, () => open.locks.acquire('lost', { wait: '5s' }), granted);
     expect(await admin.client.get('shop:lock:lost')).toBe(lock.token);
     expect(await lock.release()).toBe(true);
     expect(await admin.client.exists('shop:lock:lost')).toBe(0);

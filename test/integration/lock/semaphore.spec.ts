@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { LockLostError, LockTimeoutError, SemaphoreService, type PermitHandle } from 'nestjs-redis-patterns';
 import { sleep } from '../../../libs/redis-patterns/src/core/index.js';
 import { eventually } from '../../support/eventually.js';
+import { loseReply } from '../../support/lose-reply.js';
 import { describeOnEachTopology } from '../../support/topologies.js';
 import { openLocksBehindProxy, type CleanUps } from './behind-proxy.js';
 import { openService, type OpenService } from './open-service.js';
@@ -178,13 +179,8 @@ describe('semaphores, read/write locks and a lost reply', () => {
     await semaphores.using('warm-up', { limit: 1 }, () => undefined);
     await open.locks.readWrite('warm-up').read.using({}, () => undefined);
     await open.locks.readWrite('warm-up').write.using({}, () => undefined);
-    const losing = async <T>(key: string, ask: () => Promise<T>): Promise<T> => {
-      await proxy.set('dropDown', { cut: true });
-      const asking = ask();
-      await eventually(async () => expect(await admin.client.exists(key)).toBe(1));
-      await proxy.set('pass');
-      return asking;
-    };
+    const losing = <T>(key: string, ask: () => Promise<T>): Promise<T> =>
+      loseReply(proxy, ask, async () => (await admin.client.exists(key)) === 1);
     const permit = await losing('shop:semaphore:lost', () =>
       semaphores.acquire('lost', { limit: 4, permits: 2, wait: '5s' }),
     );

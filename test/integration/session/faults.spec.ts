@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { eventually } from '../../support/eventually.js';
+import { loseReply } from '../../support/lose-reply.js';
 import type { RedisAdmin } from '../../support/redis-admin.js';
 import { connectAdmin, startOwn, startProxy, type FaultProxy, type Topology } from '../../support/topologies.js';
 import { openSessions, type OpenSessions } from './test-sessions.js';
@@ -82,13 +83,8 @@ describe('sessions and tokens, and a Redis that fails', () => {
 
   it('does once what it was asked twice after a lost reply', async () => {
     const { sessions, tokens } = open;
-    const lose = async <T>(call: () => Promise<T>, applied: () => Promise<boolean>): Promise<T> => {
-      await proxy.set('dropDown', { cut: true });
-      const running = call();
-      await eventually(applied);
-      await proxy.set('pass');
-      return running;
-    };
+    const lose = <T>(call: () => Promise<T>, applied: () => Promise<boolean>): Promise<T> =>
+      loseReply(proxy, call, applied);
     const field = (name: string, key = record()): Promise<string | null> => admin.client.hget(key, name);
 
     const before = Number(await field('_v'));

@@ -100,9 +100,12 @@ describe('streams behind a network that fails', () => {
     await streams.producer.publish('s', 1);
     await eventually(() => expect(seen).toEqual([[1, 1, 1]]));
     await eventually(async () => expect((await direct.admin.pending('s', 'g'))!.count).toBe(0));
+    const { bytesLost } = proxy;
     await proxy.set('dropDown');
-    await direct.producer.publish('s', 2);
+    await direct.producer.publish('s', 2, { headers: { padding: 'x'.repeat(1000) } });
     await eventually(async () => expect((await direct.admin.pending('s', 'g'))!.count).toBe(1));
+    // It is delivered before it has come as far as the proxy.
+    await eventually(() => proxy.bytesLost > bytesLost + 1000);
     await proxy.set('pass');
     await eventually(
       () =>

@@ -117,9 +117,10 @@ export class Call<T> implements WaitingCall, Expiring {
 
   private waitFor(reason: Exclude<Readiness, 'ready'>): void {
     const { code, text } = UNSENT[reason];
-    // What was refused for a state that passes is on its way to its repetition: it does not fail at the last step.
-    const passing = this.lastFailure?.failure.passing === true;
-    if (this.operation.wait !== true && !this.gate.booting && !passing) return this.unavailable(code, 'not-sent', text);
+    // On its way to its repetition, after a refusal that passes or a lost reply, it does not fail at the last step.
+    const repeating = this.maybeApplied || this.lastFailure?.failure.passing === true;
+    const waits = this.operation.wait === true || this.gate.booting || repeating;
+    if (!waits) return this.unavailable(code, 'not-sent', text);
     this.pause();
     this.cancelReady = this.gate.onceReady(this.operation.key, () => this.resume());
   }
@@ -149,7 +150,7 @@ export class Call<T> implements WaitingCall, Expiring {
 
   private mayRepeat(failure: Failure): boolean {
     if (this.gate.closed) return false;
-    if (failure.outcome === 'not-sent') return this.operation.wait === true || this.gate.booting;
+    if (failure.outcome === 'not-sent') return this.operation.wait === true || this.gate.booting || this.maybeApplied;
     if (failure.outcome === 'refused') return failure.passing;
     // Unknown: once, and only what can find (or does not mind) its own first run. A half-done script is never repeated.
     if (failure.code === undefined || this.operation.effect === 'once' || this.maybeApplied) return false;

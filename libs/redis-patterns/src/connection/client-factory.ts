@@ -26,6 +26,8 @@ const MAX_REFUSED_DELAY = 5000;
 /** One bad state is answered by one reconnection a second, not by a storm of them. */
 const RECONNECT_ON_ERROR_INTERVAL = 1000;
 const RECONNECT_ON_ERROR = /^(READONLY|MASTERDOWN|NOAUTH|UNBLOCKED force)/;
+/** What a listening socket's greeting may take at least, milliseconds. */
+const LONGEST_GREETING = 2000;
 /** Longest time that a blocking read may ask Redis to wait, milliseconds. */
 export const MAX_BLOCK = 5000;
 
@@ -83,10 +85,13 @@ function redisOptions(
 
 /**
  * Milliseconds after which a socket that owes a reply is replaced; the deadline of a call is the gate's. Sockets that only
- * listen owe none: they ask for a sign of life themselves.
+ * listen owe those of their greeting, which would hang for ever behind a partition, and of what they ask for a sign of life.
  */
-export function silenceLimit(role: ConnectionRole, commandTimeout: number): number | undefined {
-  if (role === 'subscriber' || role === 'tracking') return undefined;
+export function silenceLimit(
+  role: ConnectionRole,
+  { commandTimeout, connectTimeout }: Pick<ResolvedConnectionOptions, 'commandTimeout' | 'connectTimeout'>,
+): number {
+  if (role === 'subscriber' || role === 'tracking') return Math.max(connectTimeout, LONGEST_GREETING);
   return role === 'blocking' ? MAX_BLOCK + 3 * commandTimeout : 3 * commandTimeout;
 }
 

@@ -152,8 +152,7 @@ export class ClientHandle {
   #endpoint(socket: Redis): SocketEndpoint {
     const { role, options } = this.request;
     const limits = role === 'command' ? options.breaker : false;
-    const limit = silenceLimit(role, options.commandTimeout);
-    if (limit !== undefined) new SilenceWatch(socket, limit);
+    new SilenceWatch(socket, silenceLimit(role, options));
     return new SocketEndpoint(this.client, socket, limits, {
       breaker: (state, node) => {
         if (this.#closed) return;

@@ -132,9 +132,14 @@ export class Listening {
     return { options, role, socketName, ...(node === undefined ? {} : { node }) };
   }
 
-  /** A message reaches every node of a Cluster, so any of them serves: a random one, to spread the load. */
+  /**
+   * A message reaches every node of a Cluster, so any of them serves: a random one, to spread the load, and not the one that was
+   * lost: it may be cut off.
+   */
   #chooseHome(): HostPort {
-    const known = this.#cluster!.nodes('master');
+    const masters = this.#cluster!.nodes('master');
+    const others = masters.filter(({ options }) => addressOf(options) !== this.#home);
+    const known = others.length > 0 ? others : masters;
     const chosen = known[Math.floor(Math.random() * known.length)];
     this.#home = chosen === undefined ? undefined : addressOf(chosen.options);
     if (chosen !== undefined) return hostPortOf(chosen);

@@ -28,7 +28,10 @@ export interface Operation<T> {
   /** Milliseconds until the call rejects. Default: the connection's `commandTimeout`. */
   readonly deadline?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Wait, within the deadline, for a connection that is not ready. Default false: `not-sent` at once. */
+  /**
+   * Wait, within the deadline, for a connection that is not ready. Default false: `not-sent` at once, but for the repetition of what was sent
+   * and lost its reply.
+   */
   readonly wait?: boolean | undefined;
   /** Called with a success that came after the call had been given up: the place to undo it. */
   readonly onLate?: ((reply: T) => void) | undefined;

@@ -23,6 +23,8 @@ interface Placed {
 const MOVED = { reason: 'its slot moved to another node', moved: true } as const;
 /** Between two attempts to find the node of a channel, milliseconds. */
 const REFRESH_INTERVAL = 200;
+/** The same while a node cannot be reached. */
+const LOST_INTERVAL = 1000;
 /** A node that was asked for the map may not have heard yet what the others know; milliseconds. */
 const LONGEST_DOUBT = 1000;
 
@@ -34,6 +36,8 @@ export class ShardSubscribers {
   readonly #channels = new Map<string, Placed>();
   readonly #nodes = new Map<string, Subscriber>();
   #timer: NodeJS.Timeout | undefined;
+  /** When it fires; `performance.now()`. */
+  #due = 0;
   #closed = false;
 
   constructor(private readonly setup: ShardSubscribersSetup) {}
@@ -73,6 +77,7 @@ export class ShardSubscribers {
       else this.#doubt(placed);
     }
     this.#closeIdle();
+    this.#watchLost();
   }
 
   reset(reason: string): void {
@@ -96,7 +101,10 @@ export class ShardSubscribers {
     placed.node = addressOf(master);
     const subscription = this.#subscriber(master).subscribe('shard', channel.name, {
       message: (payload) => channel.deliver(payload, channel.name),
-      lost: (loss) => channel.lost(loss),
+      lost: (loss) => {
+        channel.lost(loss);
+        this.#watchLost();
+      },
       gap: () => channel.confirm(),
     });
     placed.subscription = subscription;
@@ -135,6 +143,7 @@ export class ShardSubscribers {
     if (known !== undefined) return known;
     const made = this.setup.open(node, (name) => this.#moved(name, address));
     this.#nodes.set(address, made);
+    this.#watchLost();
     return made;
   }
 
@@ -145,11 +154,21 @@ export class ShardSubscribers {
     this.#refreshSoon();
   }
 
-  #refreshSoon(): void {
-    this.#timer ??= setTimeout(() => {
+  /** A master that cannot be reached may have a successor soon, and nobody else may ask for the map. */
+  #watchLost(): void {
+    const isLost = [...this.#nodes.values()].some(({ handle }) => !handle.isReady);
+    if (isLost) this.#refreshSoon(LOST_INTERVAL);
+  }
+
+  #refreshSoon(delay = REFRESH_INTERVAL): void {
+    const due = performance.now() + delay;
+    if (this.#timer !== undefined && this.#due <= due) return;
+    clearTimeout(this.#timer);
+    this.#due = due;
+    this.#timer = setTimeout(() => {
       this.#timer = undefined;
       if (!this.#closed) this.setup.refresh();
-    }, REFRESH_INTERVAL).unref();
+    }, delay).unref();
   }
 
   #closeIdle(): void {

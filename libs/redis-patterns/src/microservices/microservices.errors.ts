@@ -16,3 +16,16 @@ export class RequestTimeoutError extends RedisPatternsError {
     );
   }
 }
+
+/**
+ * The client was closed while a request waited for its reply: the request may have been handled, or still be. Code
+ * `ERR_MICROSERVICE_CLOSED`.
+ */
+export class ClientClosedError extends RedisPatternsError {
+  constructor(readonly pattern: string) {
+    super(
+      'ERR_MICROSERVICE_CLOSED',
+      `The client was closed before a reply to '${pattern}' came; close it when no request is under way any more`,
+    );
+  }
+}

@@ -3,6 +3,7 @@ import type { ConnectionOptions } from '../connection/index.js';
 import type { Duration } from '../core/duration.js';
 import { durationSchema, parseOptions } from '../core/options.js';
 import type { StreamConsumerOptions, StreamOptions } from '../stream/index.js';
+import type { PacketDeserializer, PacketSerializer, RedisStreamsPacket, RedisStreamsReply } from './wire.js';
 
 /** Where both sides meet; both need the same namespace and the same Redis. */
 export interface RedisStreamsOptions {
@@ -22,6 +23,13 @@ export interface RedisStreamsServerOptions extends RedisStreamsOptions {
   streams?: readonly string[];
   /** Concurrency, lease, retries of failed events and the like. */
   consumer?: Omit<StreamConsumerOptions, 'stream' | 'group' | 'type' | 'onUnknownType'>;
+  /**
+   * Makes of a reply `{ id, response | err, isDisposed }` what goes to the client, which needs the fitting `deserializer`. Default: the reply as
+   * it is, as JSON.
+   */
+  serializer?: PacketSerializer<RedisStreamsReply>;
+  /** Makes of `{ pattern, data, metadata, id }` the packet that handlers see; its `data` is the body of the message. Default: as it is. */
+  deserializer?: PacketDeserializer<RedisStreamsPacket>;
 }
 
 /** Options of `RedisStreamsClient`. */
@@ -30,6 +38,18 @@ export interface RedisStreamsClientOptions extends RedisStreamsOptions {
   to?: string | ((pattern: string) => string);
   /** Longest silence between a request and its reply, or between two values of it. Default 30 s. */
   requestTimeout?: Duration;
+  /**
+   * Makes of a packet `{ pattern, data, metadata, id }` what is published: `data` of the result is the body, `metadata` goes along as headers;
+   * a result without `data` is the body itself. Default: as it is.
+   */
+  serializer?: PacketSerializer<RedisStreamsPacket>;
+  /** Makes of what the service's serializer made a reply `{ id, response | err, isDisposed }`. Default: as it is. */
+  deserializer?: PacketDeserializer<RedisStreamsReply>;
+}
+
+function having(method: string): z.ZodType<unknown> {
+  const isOne = (value: unknown): boolean => typeof (value as Record<string, unknown> | null)?.[method] === 'function';
+  return z.custom(isOne, `needs an object with a method ${method}()`);
 }
 
 const shared = {
@@ -37,6 +57,8 @@ const shared = {
   namespace: z.unknown().optional(),
   connection: z.unknown().optional(),
   stream: z.unknown().optional(),
+  serializer: having('serialize').optional(),
+  deserializer: having('deserialize').optional(),
 };
 const serverSchema = z.strictObject({
   ...shared,

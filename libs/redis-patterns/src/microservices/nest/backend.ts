@@ -1,25 +1,47 @@
-import type { RedisClient } from '../../connection/index.js';
+import { nodeFor, type RedisClient } from '../../connection/index.js';
 import { ConnectionSource } from '../../nest/connection-source.js';
 import { patternParts } from '../../nest/pattern-parts.js';
 import { PatternsApp } from '../../nest/patterns-app.js';
 import { resolveModuleOptions } from '../../nest/redis-patterns.options.js';
 import { TelemetryLogger } from '../../nest/telemetry-logger.js';
 import { resolveTelemetryOptions } from '../../nest/telemetry.options.js';
+import { TelemetryListener } from '../../telemetry/index.js';
 import type { RedisStreamsOptions } from '../microservices.options.js';
 import { REPLY_CHANNELS } from '../wire.js';
+
+/** State of the connection, in the words of Nest's own Redis transport. */
+export type RedisStreamsStatus = 'connected' | 'reconnecting' | 'disconnected';
+
+/** Events of the client of ioredis: what `on()` takes. */
+export interface RedisStreamsEvents extends Record<string, (...args: never[]) => void> {
+  connect: () => void;
+  ready: () => void;
+  error: (error: Error) => void;
+  close: () => void;
+  reconnecting: (delay: number) => void;
+  end: () => void;
+}
+
+const STATUS: Readonly<Record<string, RedisStreamsStatus>> = { ready: 'connected', reconnecting: 'reconnecting' };
 
 /** The connection and the services of one server or client: a strategy is made before there is an application to ask. */
 export class Backend {
   readonly #app: PatternsApp;
   readonly #logger: TelemetryLogger;
+  readonly #listener: TelemetryListener;
   readonly #services: { close?(): Promise<void> }[] = [];
   #started: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   /** @throws InvalidOptionsError */
-  constructor({ namespace, connection, stream }: RedisStreamsOptions, where: string) {
+  constructor(
+    { namespace, connection, stream }: RedisStreamsOptions,
+    where: string,
+    private readonly onStatus: (status: RedisStreamsStatus) => void,
+  ) {
     const options = { namespace, connection, stream: { ...stream }, pubsub: REPLY_CHANNELS };
     this.#app = new PatternsApp(resolveModuleOptions(options, where), where, new ConnectionSource());
+    this.#listener = new TelemetryListener(this.#app.telemetry.app);
     this.#logger = new TelemetryLogger(this.#app.telemetry, resolveTelemetryOptions(undefined, where));
   }
 
@@ -27,13 +49,19 @@ export class Backend {
     return this.#app.connection('default').client;
   }
 
-  /** Server time, milliseconds since the epoch. */
-  async now(): Promise<number> {
+  on(event: string, callback: (...args: never[]) => void): void {
+    this.client.on(event as 'error', callback as () => void);
+  }
+
+  /** Time of the server that dates the messages of a stream, milliseconds since the epoch. */
+  async now(stream: string): Promise<number> {
+    const key = this.#app.keys.main('stream', stream);
     const [seconds, micros] = await this.#app.connection('default').run({
       name: 'microservice.time',
       effect: 'read',
+      key,
       wait: true,
-      send: (client) => client.time(),
+      send: (client) => nodeFor(client, key).time(),
     });
     return Number(seconds) * 1000 + Number(micros) / 1000;
   }
@@ -61,6 +89,10 @@ export class Backend {
 
   async #start(): Promise<void> {
     this.#logger.start();
+    this.#listener.on('connection', ({ role, to }) => {
+      const status = STATUS[to];
+      if (role === 'command' && status !== undefined) this.onStatus(status);
+    });
     const used = patternParts.filter(({ option }) => option === 'stream' || option === 'pubsub');
     await this.#app.start(used);
   }
@@ -75,5 +107,7 @@ export class Backend {
     for (const service of this.#services) await service.close?.();
     await this.#app.close();
     this.#logger.stop();
+    this.#listener.close();
+    this.onStatus('disconnected');
   }
 }

@@ -4,10 +4,10 @@ import type { RedisClient } from '../../connection/index.js';
 import { startTimer, type Timer } from '../../core/index.js';
 import { PubSubEngine } from '../../pubsub/index.js';
 import { StreamProducer } from '../../stream/index.js';
-import { RequestTimeoutError } from '../microservices.errors.js';
+import { ClientClosedError, RequestTimeoutError } from '../microservices.errors.js';
 import { resolveClientOptions, type RedisStreamsClientOptions } from '../microservices.options.js';
-import { CORRELATION_ID, DEADLINE_MS, replyChannel, REPLY_TO, type Reply } from '../wire.js';
-import { Backend } from './backend.js';
+import { CORRELATION_ID, DEADLINE_MS, replyChannel, REPLY_TO, toBody, type RedisStreamsReply } from '../wire.js';
+import { Backend, type RedisStreamsEvents } from './backend.js';
 
 type Callback = (packet: WritePacket) => void;
 
@@ -29,7 +29,7 @@ interface Waiting {
  * ]);
  * ```
  */
-export class RedisStreamsClient extends ClientProxy {
+export class RedisStreamsClient extends ClientProxy<RedisStreamsEvents> {
   readonly #id = randomUUID();
   readonly #backend: Backend;
   readonly #producer: StreamProducer;
@@ -42,7 +42,9 @@ export class RedisStreamsClient extends ClientProxy {
   constructor(options: RedisStreamsClientOptions) {
     super();
     this.#options = resolveClientOptions(options);
-    this.#backend = new Backend(options, 'RedisStreamsClient');
+    this.initializeSerializer(options as never);
+    this.initializeDeserializer(options as never);
+    this.#backend = new Backend(options, 'RedisStreamsClient', (status) => this._status$.next(status));
     this.#producer = this.#backend.service(StreamProducer);
     this.#replies = this.#backend.service(PubSubEngine);
   }
@@ -56,43 +58,67 @@ export class RedisStreamsClient extends ClientProxy {
     return this.#connected;
   }
 
+  /** Ends it for good. Requests that still wait fail with a {@link ClientClosedError}. */
   override async close(): Promise<void> {
-    for (const id of this.#waiting.keys()) this.#forget(id);
+    for (const [id, { pattern }] of this.#waiting) {
+      this.#settle({ id, err: new ClientClosedError(pattern), isDisposed: true });
+    }
     await this.#backend.close();
   }
 
+  /** Listens to an event of the client that {@link unwrap} gives. */
+  override on<Event extends keyof RedisStreamsEvents>(event: Event, callback: RedisStreamsEvents[Event]): void {
+    this.#backend.on(event as string, callback);
+  }
+
+  /** The client of ioredis that publishes: a `Redis` or a `Cluster`. */
   override unwrap<T = RedisClient>(): T {
     return this.#backend.client as T;
   }
 
-  protected override publish({ pattern, data }: ReadPacket, callback: Callback): () => void {
-    const type = this.normalizePattern(pattern as string);
+  protected override publish(packet: ReadPacket, callback: Callback): () => void {
+    const pattern = this.normalizePattern(packet.pattern as string);
     const id = randomUUID();
-    this.#waiting.set(id, { pattern: type, callback, timer: this.#patience(id) });
+    this.#waiting.set(id, { pattern, callback, timer: this.#patience(id) });
     const headers = {
       [REPLY_TO]: this.#id,
       [CORRELATION_ID]: id,
       [DEADLINE_MS]: String(this.#options.requestTimeout),
     };
-    this.#producer
-      .publish(this.#streamOf(type), data, { type, headers })
-      .catch((err: unknown) => this.#settle({ id, err, isDisposed: true }));
+    this.#send({ ...packet, id }, pattern, headers).catch((err: unknown) =>
+      this.#settle({ id, err, isDisposed: true }),
+    );
     return () => this.#forget(id);
   }
 
-  protected override async dispatchEvent<T = unknown>({ pattern, data }: ReadPacket): Promise<T> {
-    const type = this.normalizePattern(pattern as string);
-    return (await this.#producer.publish(this.#streamOf(type), data, { type })) as T;
+  protected override async dispatchEvent<T = unknown>(packet: ReadPacket): Promise<T> {
+    return (await this.#send(packet, this.normalizePattern(packet.pattern as string))) as T;
+  }
+
+  async #send(packet: ReadPacket & { id?: string }, type: string, headers?: Record<string, string>): Promise<string> {
+    const { body, metadata } = toBody(await this.serializer.serialize(packet as never, { pattern: type }));
+    return this.#producer.publish(this.#streamOf(type), body, { type, headers: { ...metadata, ...headers } });
   }
 
   async #connect(): Promise<void> {
     await this.#backend.start();
-    await this.#replies.subscribe<Reply>(replyChannel(this.#id), (reply) => this.#settle(reply), {
+    const channel = replyChannel(this.#id);
+    await this.#replies.subscribe<RedisStreamsReply>(channel, (reply) => this.#receive(reply), {
       name: 'RedisStreamsClient',
     });
   }
 
-  #settle({ id, ...packet }: Reply): void {
+  async #receive(reply: RedisStreamsReply): Promise<void> {
+    let packet: RedisStreamsReply;
+    try {
+      packet = (await this.deserializer.deserialize(reply)) as RedisStreamsReply;
+    } catch (err) {
+      packet = { id: reply.id, err, isDisposed: true };
+    }
+    this.#settle(packet);
+  }
+
+  #settle({ id, ...packet }: RedisStreamsReply): void {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
     waiting.timer.clear();
