@@ -32,3 +32,8 @@ export declare class Invoices {
 export declare const plans: { limitOf(subject: string): number | undefined };
 /** Of @nestjs/schedule. */
 export declare function Cron(expression: string): MethodDecorator;
+/** Of Express. */
+export interface Request {
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly ip: string;
+}

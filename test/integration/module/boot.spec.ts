@@ -43,6 +43,7 @@ const NOBODY = 'redis://127.0.0.1:1';
 describe('a boot with options that cannot work', () => {
   it.each([
     ['no options', undefined, 'namespace'],
+    ['a URL in place of options', NOBODY, 'namespace'],
     ['no namespace', { connection: NOBODY }, 'namespace'],
     ['an empty namespace', { namespace: '', connection: NOBODY }, 'namespace'],
     ['no connection', { namespace: 'shop' }, 'connection'],

@@ -53,8 +53,8 @@ export class RedisPatternsModule {
 }
 
 /** Whoever gives no options is told what they need where all options are looked at. */
-function orNone<Options>(given: Options | undefined | null): Options {
-  return given ?? ({} as Options);
+function orNone<Options>(given: Options): Options {
+  return typeof given === 'object' && given !== null ? given : ({} as Options);
 }
 
 function assemble(options: Provider[], connectionNames: readonly string[], global: boolean): DynamicModule {
