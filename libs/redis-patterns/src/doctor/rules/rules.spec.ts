@@ -118,8 +118,30 @@ describe('rules', () => {
     ['no quorum', { quorum: { value: { ok: false, usable: 1, text: 'NOQUORUM' } } }, ['REP003 error']],
     [
       'an open breaker',
-      { application: { connections: [{ name: 'a', waiting: 2, inFlight: 0, openNodes: ['x:1'] }], clients: [] } },
+      {
+        application: {
+          connections: [{ name: 'a', waiting: 2, inFlight: 0, openNodes: ['x:1'] }],
+          clients: [],
+          holds: undefined,
+        },
+      },
       ['CON009 error', 'CON009 warn'],
+    ],
+    [
+      'locks that are held for long, beside others that are not',
+      {
+        application: {
+          connections: [],
+          clients: [],
+          holds: [
+            { kind: 'lock', name: 'usual', heldMs: 2000, maxHoldMs: 60_000, usualMs: 1900 },
+            { kind: 'lock', name: 'short', heldMs: 900, maxHoldMs: 1000, usualMs: 1 },
+            { kind: 'lock', name: 'unusual', heldMs: 2000, maxHoldMs: 60_000, usualMs: 199 },
+            { kind: 'semaphore', name: 'nearly over', heldMs: 56_000, maxHoldMs: 60_000, usualMs: undefined },
+          ],
+        },
+      },
+      ['LCK001 info', 'LCK001 info'],
     ],
     [
       'an unlocked lock',
