@@ -173,9 +173,11 @@ export class Subscription {
       ...(this.isPattern ? { pattern: this.channel } : {}),
       ...(id === undefined ? {} : { id }),
     };
-    const call = (): unknown => this.setup.handler(body, context);
+    const { handler } = this.setup;
     return this.#guarded('ERR_PUBSUB_HANDLER', `${this.name} failed on a message`, () =>
-      this.#tracer.active ? this.#tracer.run({ operation: 'process', name: this.name }, call) : call(),
+      this.#tracer.active
+        ? this.#tracer.run({ operation: 'process', name: this.name }, () => handler(body, context))
+        : handler(body, context),
     );
   }
 
