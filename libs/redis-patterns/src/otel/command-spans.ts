@@ -1,6 +1,6 @@
 import { tracingChannel, type TracingChannelSubscribers } from 'node:diagnostics_channel';
 import { SpanKind, SpanStatusCode, type Attributes, type Histogram, type Span, type Tracer } from '@opentelemetry/api';
-import { SCRIPT_NAMES } from './script-names.js';
+import { SCRIPT_NAMES } from './scripts.js';
 import type { Spans } from './spans.js';
 
 /** What ioredis tells of a command or a transaction. Its `args` are partly in clear: of them only the hash of a script is looked at. */

@@ -29,8 +29,7 @@ export class Spans {
     const { parent, links } = this.#origin(operation);
     const { name, kind, attributes } = describe(operation);
     // Told when it was over: its begin lies in the past.
-    const startTime =
-      operation.elapsedMs === undefined ? undefined : new Date(performance.timeOrigin + operation.startedAt);
+    const startTime = operation.elapsedMs === undefined ? undefined : Date.now() - operation.elapsedMs;
     const span = this.tracer.startSpan(name, { kind, attributes, links, startTime }, parent);
     const end = (): void => this.#end(span, operation);
     const inside = trace.setSpan(parent, span).setValue(this.#mark, true);

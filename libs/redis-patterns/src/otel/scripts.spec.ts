@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { SCRIPT_NAMES } from './script-names.js';
+import { SCRIPT_NAMES } from './scripts.js';
 
 it('knows every script of the library', () => {
   const source = new URL('../', import.meta.url);

@@ -12,7 +12,8 @@ import * as stream from '../stream/scripts.generated.js';
 import * as throttler from '../throttler/scripts.generated.js';
 import * as token from '../token/scripts.generated.js';
 
-const MODULES = [
+/** Every script of the library. */
+export const SCRIPTS = [
   buckets,
   cache,
   counting,
@@ -26,9 +27,7 @@ const MODULES = [
   stream,
   throttler,
   token,
-];
+].flatMap((module) => Object.values(module));
 
-/** Names of the scripts of this library, by the hash that EVALSHA has in place of them. */
-export const SCRIPT_NAMES: ReadonlyMap<string, string> = new Map(
-  MODULES.flatMap((module) => Object.values(module).map(({ sha, name }) => [sha, name] as const)),
-);
+/** Their names, by the hash that EVALSHA has in place of them. */
+export const SCRIPT_NAMES: ReadonlyMap<string, string> = new Map(SCRIPTS.map(({ sha, name }) => [sha, name]));
