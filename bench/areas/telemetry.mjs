@@ -1,18 +1,19 @@
 // What it costs to be watched: a cache hit and a free lock with nobody listening, with metrics, with spans, and with both; and raw ioredis
-// with a subscriber of its own tracing channel, beside raw ioredis without.
+// with a subscriber of its own tracing channel, beside raw ioredis without. What it costs that one could be: `unheard`.
 import 'reflect-metadata';
 import { tracingChannel } from 'node:diagnostics_channel';
 import { NestFactory } from '@nestjs/core';
 import { context } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base';
-import { CacheService, LockService, RedisPatternsModule } from 'nestjs-redis-patterns';
+import { CacheService, LockService, RedisPatternsModule, RedisTelemetry, SessionService } from 'nestjs-redis-patterns';
 import { RedisPatternsMetricsModule } from 'nestjs-redis-patterns/metrics';
 import { RedisPatternsOtelModule } from 'nestjs-redis-patterns/otel';
 import { Registry } from 'prom-client';
 import { commandCounter } from '../lib/commands.mjs';
 import { openRaw } from '../lib/context.mjs';
 import { measureScenario } from '../lib/measure.mjs';
+import { guarded, lookCost, unheard } from '../lib/unheard.mjs';
 
 const VALUE = { id: 42, name: 'Kettle', price: 89 };
 const LEASE = 30_000;
@@ -54,8 +55,42 @@ export async function telemetry(url) {
     },
   });
   return {
-    scenarios: [alone('hit', rawHit, hitArm), alone('acquire + release', rawLock, lockArm)],
+    scenarios: [
+      { name: 'look', measure: () => Promise.resolve(lookCost()) },
+      unheardScenario(url, raw, 'unheard hit', rawHit, hitArm),
+      unheardScenario(url, raw, 'unheard lock', rawLock, lockArm),
+      unheardScenario(url, raw, 'unheard session', rawHit, sessionArm),
+      alone('hit', rawHit, hitArm),
+      alone('acquire + release', rawLock, lockArm),
+    ],
     close: async () => raw.disconnect(),
+  };
+}
+
+/** Here all arms take turns: a subscriber comes before its slice, and goes after it. */
+function unheardScenario(url, raw, name, rawArm, armOf) {
+  return {
+    name,
+    measure: async (plan) => {
+      const app = await open(url, []);
+      const { setup, run } = rawArm(raw);
+      await setup?.();
+      const ours = await armOf(app);
+      const heard = {
+        prepare: () => app.get(RedisTelemetry).onOperation(() => {}),
+        clear: (end) => end(),
+      };
+      const rows = await unheard(
+        [
+          ...guarded(run),
+          { name: 'ours, nobody', ...ours },
+          { name: 'ours, a subscriber', beside: 'ours, nobody', ...ours, ...heard },
+        ],
+        plan,
+      );
+      await app.close();
+      return rows;
+    },
   };
 }
 
@@ -99,6 +134,12 @@ async function hitArm(app) {
     setup: () => cache.set(key, VALUE, { ttl: '10m' }),
     run: async () => done((await cache.getOrSet(key, () => VALUE, { ttl: '10m' })).id === 42),
   };
+}
+
+async function sessionArm(app) {
+  const sessions = app.get(SessionService);
+  const { id } = await sessions.create(VALUE);
+  return { run: async () => done((await sessions.get(id)).data.id === 42) };
 }
 
 async function lockArm(app) {

@@ -4,6 +4,7 @@ import { parseCommand, USAGE } from '../../libs/redis-patterns/src/doctor/cli/ar
 import { whenText } from '../../libs/redis-patterns/src/doctor/cli/text.js';
 import { resolveDoctorOptions } from '../../libs/redis-patterns/src/doctor/doctor.options.js';
 import { DOCTOR_RULES } from '../../libs/redis-patterns/src/doctor/rules/index.js';
+import { FIXED_VERSIONS, VERSIONS_AS_OF } from '../../libs/redis-patterns/src/doctor/rules/versions.js';
 
 const PAGE = readFileSync(new URL('../../docs/doctor.md', import.meta.url), 'utf8');
 
@@ -26,6 +27,14 @@ describe('docs/doctor.md', () => {
     expect(flags.filter((flag) => !PAGE.includes(flag))).toEqual([]);
     const options = Object.keys(resolveDoctorOptions({}, 'the spec'));
     expect(options.filter((option) => !PAGE.includes(`\`${option}\``))).toEqual([]);
+  });
+
+  it('has the list of versions, with its day and its sources', () => {
+    expect(PAGE).toContain(VERSIONS_AS_OF);
+    for (const { advisory, lines } of Object.values(FIXED_VERSIONS)) {
+      const row = PAGE.split('\n').find((line) => line.startsWith('|') && line.includes(advisory));
+      expect(row).toContain(` ${lines.map((line) => line.join('.')).join(', ')} |`);
+    }
   });
 
   it('shows commands that can be typed', () => {

@@ -2,7 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { Cacheable, defineCache, DoctorService, RedisPatternsModule, WithLock } from 'nestjs-redis-patterns';
+import {
+  Cacheable,
+  defineCache,
+  DoctorService,
+  LockService,
+  RedisPatternsModule,
+  WithLock,
+} from 'nestjs-redis-patterns';
 import { eventually } from '../../support/eventually.js';
 import { describeOnEachTopology } from '../../support/topologies.js';
 import { CALM } from './healthy-server.js';
@@ -41,6 +48,22 @@ describeOnEachTopology('the doctor of an application', (topology) => {
       );
       expect(report.passed).toContain('CON009');
       expect(report.target.mode).toBe(topology.mode);
+
+      const locks = app.get(LockService);
+      for (let run = 0; run < 8; run++) await locks.using('report', { lease: '1m' }, () => run);
+      const impatient = { LCK001: { atLeast: 0, times: 0, share: 1 } };
+      const held = await locks.using('report', { lease: '1m' }, () =>
+        service.examine({ ...CALM, only: ['LCK001'], rules: impatient }),
+      );
+      expect(held.findings).toEqual([
+        expect.objectContaining({
+          id: 'LCK001',
+          scope: { owner: 'LockService.using' },
+          evidence: expect.stringMatching(/^a lock is held for \d+ ms; those before it for \d+ ms in the middle$/),
+        }),
+      ]);
+      const later = await service.examine({ ...CALM, only: ['LCK001'], rules: impatient });
+      expect([later.findings, later.passed]).toEqual([[], ['LCK001']]);
 
       await expect(service.examine({ only: ['TTL02'] })).rejects.toMatchObject({
         code: 'ERR_INVALID_OPTIONS',

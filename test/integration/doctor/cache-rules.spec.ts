@@ -260,7 +260,7 @@ describe('the doctor and a cache', () => {
     expect(report.prefixes).toMatchObject([{ prefix: 'shop:cache:product:*', class: 'cache', keys: 150, noTtl: 0 }]);
     // What was not looked at is not called good.
     expect(new Set(report.notChecked.map(({ rule }) => rule))).toEqual(
-      new Set(['CON002', 'CON007', 'CON009', 'STR002']),
+      new Set(['CON002', 'CON007', 'CON009', 'LCK001', 'STR002']),
     );
   });
 

@@ -12,6 +12,7 @@ import { RedisPatternsOtelModule } from '../../../libs/redis-patterns/src/otel/i
 import { OPERATIONS } from '../../../libs/redis-patterns/src/telemetry/channels.js';
 import { eventually } from '../../support/eventually.js';
 import { describeOn, startProxy, type FaultProxy } from '../../support/topologies.js';
+import { callOtherPatterns, Listeners } from './other-patterns.js';
 import { openShop, type ShopApp } from './shop-app.js';
 import { RecordedSpans } from './spans.js';
 
@@ -19,12 +20,18 @@ const CANARY = 'c4n4ry';
 const PATIENT = { timeout: 15_000 };
 const EVENTS: readonly (keyof TelemetryEvents)[] = [
   ...(['connection', 'command', 'breaker', 'gap', 'lock-lost', 'dead-letter', 'lag', 'warning', 'error'] as const),
+  ...(['cache-value', 'subscription-gap'] as const),
 ];
 
 describeOn(
   'standalone',
   'what telemetry tells',
-  { user: ['cache', 'rateLimit', 'lock', 'stream', 'idempotency'] },
+  {
+    user: [
+      ...(['cache', 'rateLimit', 'lock', 'stream', 'idempotency', 'pubsub'] as const),
+      ...(['session', 'token', 'leaderboard', 'counting', 'feed'] as const),
+    ],
+  },
   (topology) => {
     const spans = new RecordedSpans();
     const registry = new Registry();
@@ -54,7 +61,7 @@ describeOn(
             RedisPatternsMetricsModule.forRoot({ registry }),
             RedisPatternsOtelModule.forRoot({ commandSpans: true }),
           ],
-          providers: [RedisPatternsHealthIndicator],
+          providers: [RedisPatternsHealthIndicator, Listeners],
           logger: collector(told),
         },
       );
@@ -110,7 +117,16 @@ describeOn(
       expect(context(CANARY)).toEqual([]);
       expect(context(password)).toEqual([]);
       // It did tell something of everything.
-      for (const word of ['Shop.find', 'LockService.using', 'api', 'orders', 'ERR_REDIS_DEADLINE', 'took'])
+      for (const word of [
+        'Shop.find',
+        'LockService.using',
+        'api',
+        'orders',
+        'ERR_REDIS_DEADLINE',
+        'took',
+        'TokenService.issue',
+        'ack orders',
+      ])
         expect(text).toContain(word);
     });
 
@@ -122,7 +138,8 @@ describeOn(
 );
 
 /** Calls everything with something secret in every place where a value can be; what fails may fail. */
-async function everything({ shop, cache, locks, limits, producer, idempotency }: ShopApp): Promise<void> {
+async function everything(shopApp: ShopApp): Promise<void> {
+  const { shop, cache, locks, limits, producer, idempotency } = shopApp;
   const value = { secret: CANARY };
   const calls = [
     shop.find(CANARY),
@@ -143,6 +160,8 @@ async function everything({ shop, cache, locks, limits, producer, idempotency }:
       { key: CANARY, type: undefined, headers: { secret: CANARY } },
     ),
     producer.publish('orders', { secret: CANARY.repeat(500) }),
+    producer.publish('returns', { id: CANARY }, { headers: { secret: CANARY } }),
+    ...callOtherPatterns(shopApp, CANARY),
   ];
   await Promise.allSettled(calls);
 }

@@ -9,6 +9,7 @@ import { RedisPatternsOtelModule } from '../../../libs/redis-patterns/src/otel/i
 import { EVENTS, OPERATIONS } from '../../../libs/redis-patterns/src/telemetry/channels.js';
 import { eventually } from '../../support/eventually.js';
 import { describeOn } from '../../support/topologies.js';
+import { callOtherPatterns } from './other-patterns.js';
 import { samples, seriesCount } from './scrape.js';
 import { openShop, type ShopApp } from './shop-app.js';
 
@@ -94,6 +95,7 @@ describeOn('standalone', 'telemetry', (topology) => {
       await shop.locks.using(['order', id], {}, () => id);
       await shop.limits.consume('api', ['user', id]);
       await shop.idempotency.run(['payment', id], 'a', () => id);
+      if (id % 20 === 0) await Promise.all(callOtherPatterns(shop, `secret-${id}`));
     };
     await use(0);
     const before = seriesCount(await registry.metrics());

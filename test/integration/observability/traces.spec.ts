@@ -49,6 +49,8 @@ describeOnEachTopology('traces', (topology) => {
     });
     expect(spans.path(spans.one('update stock'))).toEqual(['POST /orders', 'lock.held', 'update stock']);
     expect(spans.path(spans.one('lock.acquire'))).toEqual(['POST /orders', 'lock.acquire']);
+    const script = spans.all.find(({ attributes }) => attributes['db.stored_procedure.name'] === 'lock.acquire');
+    expect(spans.path(script!)).toEqual(['POST /orders', 'lock.acquire', 'EVALSHA']);
     expect(spans.one('lock.acquire').attributes).toMatchObject({
       'redis_patterns.name': 'Shop.reserve',
       'redis_patterns.outcome': 'acquired',

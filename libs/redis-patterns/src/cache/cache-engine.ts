@@ -57,7 +57,7 @@ export class CacheEngine {
     this.#plain = CachePolicy.forLoad(undefined, options, 'CacheService');
     this.#index = options.tagIndex ? new TagIndex(context) : undefined;
     const store = new EntryStore(context, options.schemaVersion, options, options.compression, this.#index);
-    const encoder = new Encoder(options, telemetry);
+    const encoder = new Encoder(options, telemetry, connection.name);
     const sweeper = new Sweeper(context);
     const recovery = new RecoveryQueue(
       {
@@ -74,12 +74,10 @@ export class CacheEngine {
     this.#store = store;
     this.#recovery = recovery;
     this.#reader = reader;
-    telemetry.gauges.add('cache_loads_running', () => [
-      { labels: { connection: connection.name }, value: flights.size },
-    ]);
-    telemetry.gauges.add('cache_invalidations_queued', () => [
-      { labels: { connection: connection.name }, value: recovery.size },
-    ]);
+    const labels = { connection: connection.name };
+    telemetry.gauges.add('cache_loads_running', () => [{ labels, value: flights.size }]);
+    telemetry.gauges.add('cache_waiters', () => [{ labels, value: flights.waiters }]);
+    telemetry.gauges.add('cache_invalidations_queued', () => [{ labels, value: recovery.size }]);
     this.#lookup = new Lookup({
       reader,
       flights,

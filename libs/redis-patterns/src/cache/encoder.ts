@@ -1,4 +1,4 @@
-import type { Telemetry } from '../telemetry/index.js';
+import { plainName, type Telemetry } from '../telemetry/index.js';
 import { CacheValueTooLargeError } from './cache.errors.js';
 import type { ResolvedCacheOptions } from './cache.options.js';
 import { encodeContent, type Content } from './entry.js';
@@ -19,6 +19,8 @@ export class Encoder {
   constructor(
     private readonly options: Pick<ResolvedCacheOptions, 'warnBytes' | 'maxBytes' | 'onOversize' | 'values'>,
     private readonly telemetry: Telemetry,
+    /** Name of it. */
+    private readonly connection: string,
   ) {}
 
   /**
@@ -29,6 +31,7 @@ export class Encoder {
     const content = encodeContent(value, this.options.values);
     const { warnBytes, maxBytes, onOversize } = this.options;
     const { payload } = content;
+    if (this.telemetry.isHeard('cache-value')) this.#tell(name, payload);
     // No text has more than 3 bytes for each of its UTF-16 units.
     if (payload.length * 3 <= Math.min(warnBytes, maxBytes)) return { content, storable: true };
     const bytes = Buffer.byteLength(payload);
@@ -43,6 +46,11 @@ export class Encoder {
       this.warnOnce(name, 'ERR_CACHE_VALUE_TOO_LARGE', `A large value of ${name} is cached: ${text}.`);
     }
     return { content, storable: true };
+  }
+
+  #tell(name: string, payload: string): void {
+    const bytes = Buffer.byteLength(payload);
+    this.telemetry.emit('cache-value', { connection: this.connection, name: plainName(name), bytes });
   }
 
   /** The same, but a value that has no text is reported, and `undefined` given. */

@@ -72,6 +72,11 @@ export class Flight implements Linked<Flight> {
     this.#outcome = load(this);
   }
 
+  /** Callers that wait for it now. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
   /** Ticket for a caller who joins now. */
   get ticket(): number {
     return this.#round;
@@ -161,6 +166,13 @@ export class Flights {
 
   get size(): number {
     return this.#running.size;
+  }
+
+  /** Callers that wait for a load now. */
+  get waiters(): number {
+    let waiters = 0;
+    for (const { waiting } of this.#running) waiters += waiting;
+    return waiters;
   }
 
   /** Resolves when no load runs any more, or when the signal aborts; then the loads are aborted too. */

@@ -2,6 +2,7 @@ import { checkName, checkNames } from '../buckets/index.js';
 import type { EngineContext } from '../connection/index.js';
 import type { Key } from '../keys/index.js';
 import { runScript } from '../scripting/index.js';
+import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import { bloomItems, bloomPlaces, bloomShape, type BloomShape } from './bloom-shape.js';
 import { BloomDataLostError, BloomFullError, BloomMismatchError } from './counting.errors.js';
 import type { ResolvedBloomFilter } from './counting.options.js';
@@ -31,6 +32,7 @@ const BATCH = 100;
 /** One Bloom filter, as {@link BloomFilterService.filter} gives it: light, to be kept or asked for each time. */
 export class BloomFilter {
   readonly #context: EngineContext;
+  private readonly tracer: PatternTracer;
   readonly #definition: ResolvedBloomFilter;
   readonly #shape: BloomShape;
   readonly #keys: [header: string, ...chunks: string[]];
@@ -41,6 +43,7 @@ export class BloomFilter {
   constructor(context: EngineContext, name: Key, definition: ResolvedBloomFilter, onOverfull: () => void) {
     checkName(name);
     const header = context.keys.main(PATTERN, name);
+    this.tracer = context.telemetry.tracer('counting', context.connection.name);
     this.#context = context;
     this.#definition = definition;
     this.#shape = bloomShape(definition.capacity, definition.errorRate);
@@ -164,6 +167,8 @@ export class BloomFilter {
     return answers;
   }
 }
+
+traceMethods(BloomFilter, ['addMany', 'hasMany', 'info', 'clear']);
 
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -13,6 +13,7 @@ import {
 import type { EngineContext } from '../connection/index.js';
 import type { Key } from '../keys/index.js';
 import { runScript } from '../scripting/index.js';
+import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import type { ResolvedCounter } from './counting.options.js';
 import { incrScript, readScript } from './scripts.generated.js';
 
@@ -30,11 +31,13 @@ const WHERE = 'Counter';
 /** One counter, as {@link CounterService.counter} gives it: light, to be kept or asked for each time. */
 export class Counter {
   readonly #context: EngineContext;
+  private readonly tracer: PatternTracer;
   readonly #series: Series;
   readonly #ttl: number;
 
   /** @internal */
   constructor(context: EngineContext, clock: ServerClock, name: Key, { bucket, tz, ttl }: ResolvedCounter) {
+    this.tracer = context.telemetry.tracer('counting', context.connection.name);
     this.#context = context;
     this.#series = new Series(context, clock, { pattern: PATTERN, name, bucket, tz, where: WHERE });
     this.#ttl = ttl;
@@ -104,6 +107,8 @@ export class Counter {
     return this.#series.drop(at, ({ key }) => [key]);
   }
 }
+
+traceMethods(Counter, ['incr', 'get', 'range', 'clear']);
 
 function toCount(text: string | null | undefined): number {
   return exactNumber(text ?? '0', 'the count');

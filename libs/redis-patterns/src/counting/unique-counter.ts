@@ -10,6 +10,7 @@ import {
 import type { EngineContext } from '../connection/index.js';
 import type { Key } from '../keys/index.js';
 import { runScript } from '../scripting/index.js';
+import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import { UniqueEstimateError, UniqueStrategyError } from './counting.errors.js';
 import type { ResolvedUniqueCounter } from './counting.options.js';
 import { addScript, countScript, unionScript } from './scripts.generated.js';
@@ -33,12 +34,14 @@ const PAGE = 1000;
 /** One unique counter, as {@link UniqueCounterService.counter} gives it: light, to be kept or asked for each time. */
 export class UniqueCounter {
   readonly #context: EngineContext;
+  private readonly tracer: PatternTracer;
   readonly #series: Series;
   readonly #definition: ResolvedUniqueCounter;
 
   /** @internal */
   constructor(context: EngineContext, clock: ServerClock, name: Key, definition: ResolvedUniqueCounter) {
     const { bucket, tz } = definition;
+    this.tracer = context.telemetry.tracer('counting', context.connection.name);
     this.#context = context;
     this.#series = new Series(context, clock, { pattern: PATTERN, name, bucket, tz, where: WHERE });
     this.#definition = definition;
@@ -159,3 +162,5 @@ export class UniqueCounter {
     return [key, this.#context.keys.companion(PATTERN, 'hll', key)];
   }
 }
+
+traceMethods(UniqueCounter, ['addMany', 'count', 'has', 'countRange', 'clear']);

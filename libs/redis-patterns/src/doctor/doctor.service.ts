@@ -7,6 +7,7 @@ import {
   type DirectServer,
 } from '../connection/index.js';
 import { Deadline, onAbort } from '../core/index.js';
+import type { Hold } from '../telemetry/index.js';
 import { askQuorum, examineNode, type NodeExamination } from './collect/examination.js';
 import { ReadOnlyClient } from './collect/read-only-client.js';
 import {
@@ -32,6 +33,8 @@ export interface DoctorTarget {
   servers(): DirectServers;
   /** State of the application's own connection, inside an application. */
   stats?(): ConnectionStats;
+  /** What the application leases now. */
+  holds?(): Iterable<Hold>;
 }
 
 type OwnersOf = (namespace: string) => ReadonlyMap<string, string>;
@@ -171,10 +174,10 @@ export class DoctorService {
   }
 
   #applicationFacts({ clients }: Examination): ApplicationFacts | undefined {
-    const { name, stats } = this.target;
+    const { name, stats, holds } = this.target;
     if (stats === undefined && clients === undefined) return undefined;
     const connections = stats === undefined ? [] : [connectionFacts(name, stats())];
-    return { connections, clients: clientFacts(clients ?? {}) };
+    return { connections, clients: clientFacts(clients ?? {}), holds: holds && [...holds()] };
   }
 
   async #connect(servers: DirectServers, timeout: () => number, signal: AbortSignal): Promise<DirectServer[]> {

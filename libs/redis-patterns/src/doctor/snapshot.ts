@@ -1,3 +1,4 @@
+import type { Hold } from '../telemetry/index.js';
 import type { ClientLine, SlowCommand } from './collect/parse.js';
 import type { Info } from './collect/info.js';
 import type { StopReason, Workload } from './doctor.report.js';
@@ -117,6 +118,8 @@ export interface ApplicationFacts {
     readonly retries: boolean;
     readonly sentinelWithoutDetector: boolean;
   }[];
+  /** What it leases now; `undefined` outside of an application. */
+  readonly holds: readonly Hold[] | undefined;
 }
 
 /** Everything that rules look at. They ask nobody. */

@@ -17,12 +17,18 @@ export interface Collected extends Pick<Snapshot, 'quorum' | 'plainText' | 'appl
 
 /** Puts what was collected of all servers together. */
 export function takeSnapshot({ masters, nodes, grouping, ...rest }: Collected): Snapshot {
+  const sample = sampleFacts(masters, nodes);
+  const noTypes = sample.denied.get('type');
   return {
     ...rest,
     nodes: nodes.map(({ facts }) => facts),
     prefixes: grouping.prefixes,
-    sample: sampleFacts(masters, nodes),
-    streams: allStreams(nodes.map((node) => node.streams((key) => grouping.prefixOf(key)))),
+    sample,
+    // Which of the keys are streams is not known then.
+    streams:
+      noTypes === undefined
+        ? allStreams(nodes.map((node) => node.streams((key) => grouping.prefixOf(key))))
+        : { reason: noTypes },
   };
 }
 

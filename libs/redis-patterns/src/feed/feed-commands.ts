@@ -2,6 +2,7 @@ import { ServerClock } from '../buckets/index.js';
 import type { EngineContext } from '../connection/index.js';
 import type { Key } from '../keys/index.js';
 import { runScript } from '../scripting/index.js';
+import type { PatternTracer } from '../telemetry/index.js';
 import type { ResolvedFeed } from './feed.options.js';
 import { markScript, pageScript, pushScript, unreadScript } from './scripts.generated.js';
 import { afterId, UlidSource } from './ulid.js';
@@ -15,8 +16,11 @@ const PATTERN = 'feed';
 export class FeedCommands {
   readonly #clock = new ServerClock();
   readonly #ids = new UlidSource();
+  readonly tracer: PatternTracer;
 
-  constructor(private readonly context: EngineContext) {}
+  constructor(private readonly context: EngineContext) {
+    this.tracer = context.telemetry.tracer(PATTERN, context.connection.name);
+  }
 
   /** @throws InvalidKeyError */
   keysOf(name: Key): FeedKeys {

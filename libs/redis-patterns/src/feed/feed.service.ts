@@ -3,6 +3,7 @@ import { encodeValue } from '../codec/index.js';
 import type { EngineContext } from '../connection/index.js';
 import { SingleFlight } from '../core/index.js';
 import type { Key } from '../keys/index.js';
+import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import { FeedCommands, type FeedKeys } from './feed-commands.js';
 import { Feed, idOf, sameOf, type PushOptions } from './feed.js';
 import { Room } from './room.js';
@@ -47,6 +48,7 @@ export class FeedService {
   readonly #feeds = new Definitions<Feed<never>>();
   readonly #loads = new SingleFlight<string, void>();
   readonly #room = new Room(IN_FLIGHT);
+  private readonly tracer: PatternTracer;
 
   constructor(
     context: EngineContext,
@@ -54,6 +56,7 @@ export class FeedService {
     readonly options: ResolvedFeedOptions,
   ) {
     this.#commands = new FeedCommands(context);
+    this.tracer = this.#commands.tracer;
   }
 
   /**
@@ -121,3 +124,5 @@ export class FeedService {
     return { id, written: names.length - failed.length, failed };
   }
 }
+
+traceMethods(FeedService, ['fanOut']);

@@ -1,6 +1,7 @@
 import { checkInteger } from '../buckets/index.js';
 import { decodeValue, encodeValue } from '../codec/index.js';
 import { InvalidOptionsError, type SingleFlight } from '../core/index.js';
+import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import type { FeedCommands, FeedKeys } from './feed-commands.js';
 import type { FeedLoader, LoadedItem, ResolvedFeed } from './feed.options.js';
 import { isUlid, timeOf, ulidAt, ulidOf } from './ulid.js';
@@ -42,6 +43,7 @@ export class Feed<Item = unknown> {
   readonly #keys: FeedKeys;
   readonly #definition: ResolvedFeed & { readonly load?: FeedLoader };
   readonly #loads: SingleFlight<string, void>;
+  private readonly tracer: PatternTracer;
 
   /** @internal */
   constructor(
@@ -50,6 +52,7 @@ export class Feed<Item = unknown> {
     definition: ResolvedFeed & { readonly load?: FeedLoader },
     loads: SingleFlight<string, void>,
   ) {
+    this.tracer = commands.tracer;
     this.#commands = commands;
     this.#keys = keys;
     this.#definition = definition;
@@ -165,6 +168,10 @@ export class Feed<Item = unknown> {
     }
   }
 }
+
+traceMethods(Feed, ['push', 'page', 'remove', 'removeIf', 'unread', 'markRead', 'size', 'clear'], {
+  acts: ['markRead'],
+});
 
 /** @throws InvalidOptionsError */
 export async function idOf(commands: FeedCommands, { id, at }: PushOptions, where: string): Promise<string> {

@@ -11,6 +11,7 @@ import {
 import type { EngineContext } from '../connection/index.js';
 import type { Key } from '../keys/index.js';
 import { runScript } from '../scripting/index.js';
+import type { PatternTracer } from '../telemetry/index.js';
 import type { ResolvedLeaderboard } from './leaderboard.options.js';
 import { ranksScript, removeScript, sliceScript, submitScript } from './scripts.generated.js';
 
@@ -37,6 +38,7 @@ const PATTERN = 'leaderboard';
 /** What one board says to Redis. */
 export class LeaderboardCommands {
   readonly #series: Series;
+  readonly tracer: PatternTracer;
   /** Most calls are about the same bucket as the one before. */
   #last: BoardKeys | undefined;
 
@@ -48,6 +50,7 @@ export class LeaderboardCommands {
     private readonly ttl: number,
     private readonly where: string,
   ) {
+    this.tracer = context.telemetry.tracer(PATTERN, context.connection.name);
     const { bucket, tz } = definition;
     this.#series = new Series(context, clock, { pattern: PATTERN, name, bucket, tz, where });
   }

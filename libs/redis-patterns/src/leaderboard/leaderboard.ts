@@ -1,6 +1,7 @@
 import { checkInteger, checkNames, checkScore, type AtOptions, type OperationOptions } from '../buckets/index.js';
 import { decodeValue, encodeValue } from '../codec/index.js';
 import { InvalidOptionsError } from '../core/index.js';
+import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import type { LeaderboardCommands, RawEntry, RawResult } from './leaderboard-commands.js';
 import type { ResolvedLeaderboard } from './leaderboard.options.js';
 
@@ -42,9 +43,11 @@ const MOST_WRITTEN = 500;
 export class Leaderboard<Data = unknown> {
   readonly #commands: LeaderboardCommands;
   readonly #definition: ResolvedLeaderboard;
+  private readonly tracer: PatternTracer;
 
   /** @internal */
   constructor(commands: LeaderboardCommands, definition: ResolvedLeaderboard) {
+    this.tracer = commands.tracer;
     this.#commands = commands;
     this.#definition = definition;
     Object.freeze(this);
@@ -188,6 +191,22 @@ export class Leaderboard<Data = unknown> {
     return toResult(result!);
   }
 }
+
+traceMethods(Leaderboard, [
+  ...([
+    'submit',
+    'submitMany',
+    'incr',
+    'page',
+    'top',
+    'around',
+    'get',
+    'ranks',
+    'size',
+    'removeMany',
+    'clear',
+  ] as const),
+]);
 
 function toArguments({ member, score, data }: Submission, where: string, path: string): string[] {
   // Zero has no sign in Redis' order either.

@@ -68,6 +68,16 @@ export class HeldLease implements Expiring {
     return this.keeping.name;
   }
 
+  /** For how long it is held, milliseconds. */
+  get age(): number {
+    return performance.now() - this.grant.sentAt;
+  }
+
+  /** For how long it may be held, milliseconds. */
+  get maxHold(): number {
+    return this.keeping.maxHold;
+  }
+
   get key(): string {
     return this.resource.key;
   }

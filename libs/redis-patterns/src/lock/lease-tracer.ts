@@ -1,7 +1,8 @@
 import type { EngineContext } from '../connection/index.js';
-import type { PatternTracer, Telemetry } from '../telemetry/index.js';
+import { plainName, type GaugeSample, type Hold, type PatternTracer, type Telemetry } from '../telemetry/index.js';
 import type { Busy } from './acquisition.js';
 import type { HeldLease } from './held-lease.js';
+import type { HeldTimes } from './held-times.js';
 import type { LeaseCall } from './leases.js';
 import { LockUnavailableError, type LockLostReason } from './lock.errors.js';
 
@@ -60,13 +61,36 @@ export class LeaseTracer {
     });
   }
 
-  lost({ name, grant }: HeldLease, reason: LockLostReason): void {
-    const heldMs = Math.round(performance.now() - grant.sentAt);
-    this.#telemetry.emit('lock-lost', { connection: this.#connection, kind: this.kind, name, reason, heldMs });
+  lost({ name, age }: HeldLease, reason: LockLostReason): void {
+    this.#telemetry.emit('lock-lost', {
+      connection: this.#connection,
+      kind: this.kind,
+      name: plainName(name),
+      reason,
+      heldMs: Math.round(age),
+    });
   }
 
-  offerHeld(count: () => number): void {
-    const labels = { connection: this.#connection, kind: this.kind };
-    this.#telemetry.gauges.add('locks_held', () => [{ labels, value: count() }]);
+  /** Lets others see what is held now. */
+  offerHeld(held: ReadonlySet<HeldLease>, times: HeldTimes): void {
+    const { kind } = this;
+    const labels = { connection: this.#connection, kind };
+    this.#telemetry.gauges.add('locks_held', () => [{ labels, value: held.size }]);
+    // Who leads holds that for as long as it can.
+    if (kind !== 'leader') this.#telemetry.holds.add(() => [...held].map((lease) => holdOf(kind, lease, times)));
+    if (kind === 'semaphore') this.#telemetry.gauges.add('semaphore_permits', () => this.#permits(held));
   }
+
+  #permits(held: ReadonlySet<HeldLease>): GaugeSample[] {
+    const sums = new Map<string, number>();
+    for (const { name, resource } of held) {
+      const asker = plainName(name);
+      sums.set(asker, (sums.get(asker) ?? 0) + (resource.permits ?? 1));
+    }
+    return [...sums].map(([name, value]) => ({ labels: { connection: this.#connection, name }, value }));
+  }
+}
+
+function holdOf(kind: string, { name, age, maxHold }: HeldLease, times: HeldTimes): Hold {
+  return { kind, name: plainName(name), heldMs: age, maxHoldMs: maxHold, usualMs: times.median(name) };
 }

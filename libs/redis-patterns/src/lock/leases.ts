@@ -3,6 +3,7 @@ import { startTimer } from '../core/index.js';
 import { Deadlines } from '../core/deadlines.js';
 import type { AcquisitionRequest, Busy } from './acquisition.js';
 import { Acquisitions, shuttingDown } from './acquisitions.js';
+import { HeldTimes } from './held-times.js';
 import { HeldLease, type Keeping, type LeaseOwner } from './held-lease.js';
 import { Identity } from './identity.js';
 import { LeaseTracer, type LeaseKind, type Taken } from './lease-tracer.js';
@@ -27,6 +28,7 @@ export class Leases {
   readonly #acquisitions: Acquisitions;
   readonly #owner: LeaseOwner;
   readonly #held = new Set<HeldLease>();
+  readonly #times = new HeldTimes();
   readonly #running = new Set<Promise<unknown>>();
   readonly #suspend = new SuspendWatch(
     () => this.#held.size > 0,
@@ -42,7 +44,7 @@ export class Leases {
   ) {
     const { commandTimeout } = context.connection;
     this.#trace = new LeaseTracer(context, kind);
-    this.#trace.offerHeld(() => this.#held.size);
+    this.#trace.offerHeld(this.#held, this.#times);
     this.wakeUps = new WakeUps(context, this.identity);
     this.reaper = new Reaper(commandTimeout);
     this.#acquisitions = new Acquisitions(this);
@@ -50,7 +52,9 @@ export class Leases {
       reaper: this.reaper,
       firstLooks: new Deadlines(),
       commandTimeout,
-      ended: (lease) => void this.#held.delete(lease),
+      ended: (lease) => {
+        if (this.#held.delete(lease)) this.#times.add(lease.name, lease.age);
+      },
       lost: (lease, reason) => this.#trace.lost(lease, reason),
     };
   }

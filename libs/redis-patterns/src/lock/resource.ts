@@ -37,6 +37,8 @@ export interface Resource {
   readonly key: string;
   /** Last part of the ids of its waiters, for scripts that treat them differently; `undefined`: it has no queue, and is polled. */
   readonly waiterKind: string | undefined;
+  /** How many permits it is; absent for what is one thing. */
+  readonly permits?: number;
   /**
    * Asks once. The same token again finds its own earlier grant. `waiter` `''`: does not queue.
    *

@@ -9,7 +9,7 @@ export interface MetricsOptions {
   registry?: Registry;
   /** Begins each name. Default `'redis_patterns_'`. */
   prefix?: string;
-  /** Upper bounds of the classes of all histograms, seconds. Default 0.5 ms to 60 s, in 16 steps. */
+  /** Upper bounds of the classes of all histograms of times, seconds. Default 0.5 ms to 60 s, in 16 steps. */
   buckets?: readonly number[];
 }
 

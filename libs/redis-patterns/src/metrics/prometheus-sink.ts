@@ -1,7 +1,9 @@
 import { Counter, Gauge, Histogram, register, type Registry } from 'prom-client';
 import { InvalidOptionsError } from '../core/errors.js';
 import {
+  BYTE_BUCKETS,
   METRICS,
+  unitOf,
   type MetricName,
   type MetricOf,
   type MetricRecorder,
@@ -31,8 +33,10 @@ export class PrometheusSink implements MetricSink {
       const { kind, help, labels } = METRICS[name];
       const common = { name: this.#prefix + name, help, labelNames: [...labels], registers: [this.#registry] };
       if (kind === 'counter') this.#counters.set(name, new Counter(common));
-      else if (kind === 'histogram') this.#histograms.set(name, new Histogram({ ...common, buckets: [...buckets] }));
-      else {
+      else if (kind === 'histogram') {
+        const bounds = unitOf(name) === 'bytes' ? BYTE_BUCKETS : buckets;
+        this.#histograms.set(name, new Histogram({ ...common, buckets: [...bounds] }));
+      } else {
         new Gauge({
           ...common,
           collect() {
@@ -49,8 +53,8 @@ export class PrometheusSink implements MetricSink {
     this.#counters.get(name)!.inc(labels, by);
   }
 
-  observe(name: MetricOf<'histogram'>, labels: Labels, seconds: number): void {
-    this.#histograms.get(name)!.observe(labels, seconds);
+  observe(name: MetricOf<'histogram'>, labels: Labels, value: number): void {
+    this.#histograms.get(name)!.observe(labels, value);
   }
 
   /** Takes the metrics out of the registry, so that the next application can put its own in. */

@@ -30,7 +30,8 @@ export class TelemetryLogger {
       .on('error', ({ pattern, message, error }) => this.#log.write('error', pattern, message, stackOf(error)));
     if (slow === undefined) return;
     this.#listener.onOperation(({ pattern, operation, name, outcome = '', elapsedMs = 0 }) => {
-      if (elapsedMs < slow) return;
+      // A read that waits for messages is not slow.
+      if (elapsedMs < slow || operation === 'receive') return;
       const message = `${pattern}.${operation} of ${name} took ${Math.round(elapsedMs)} ms (${outcome})`;
       this.#log.write('debug', 'Slow', message);
     });

@@ -1,10 +1,12 @@
 import { tracingChannel, type TracingChannelSubscribers } from 'node:diagnostics_channel';
 import { SpanKind, SpanStatusCode, type Attributes, type Histogram, type Span, type Tracer } from '@opentelemetry/api';
+import { SCRIPT_NAMES } from './scripts.js';
 import type { Spans } from './spans.js';
 
-/** What ioredis tells of a command or a transaction. Its `args` are partly in clear: they are not looked at. */
+/** What ioredis tells of a command or a transaction. Its `args` are partly in clear: of them only the hash of a script is looked at. */
 interface CommandMessage {
   readonly command?: string;
+  readonly args?: readonly unknown[];
   readonly batchMode?: string;
   readonly batchSize?: number;
   readonly database?: number;
@@ -62,6 +64,8 @@ export class CommandSpans {
     if (message.serverAddress !== undefined) attributes['server.address'] = message.serverAddress;
     if (message.serverPort !== undefined) attributes['server.port'] = message.serverPort;
     if (message.batchSize !== undefined) attributes['db.operation.batch.size'] = message.batchSize;
+    const script = name === 'EVALSHA' ? SCRIPT_NAMES.get(String(message.args?.[0])) : undefined;
+    if (script !== undefined) attributes['db.stored_procedure.name'] = script;
     const span = this.tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes });
     this.#running.set(message, { span, attributes, startedAt: performance.now() });
   }

@@ -1,7 +1,9 @@
 import type { Counter, Histogram, Meter, ObservableCallback, ObservableGauge } from '@opentelemetry/api';
 import {
   BUCKETS,
+  BYTE_BUCKETS,
   METRICS,
+  unitOf,
   type MetricName,
   type MetricOf,
   type MetricRecorder,
@@ -10,9 +12,12 @@ import {
 
 type Labels = Readonly<Record<string, string>>;
 
+/** As OpenTelemetry writes them (UCUM). */
+const UNITS = { seconds: 's', bytes: 'By' } as const;
+
 /** The name without what OpenTelemetry says by kind and unit; an exporter for Prometheus puts both back. */
 function nameOf(name: string): string {
-  return `redis_patterns.${name.replace(/_(total|seconds)$/, '')}`;
+  return `redis_patterns.${name.replace(/_(total|seconds|bytes)$/, '')}`;
 }
 
 /** The metrics of one application as instruments of OpenTelemetry. */
@@ -25,10 +30,11 @@ export class OtelSink implements MetricSink {
   register(meter: Meter, recorder: MetricRecorder): void {
     for (const name of Object.keys(METRICS) as MetricName[]) {
       const { kind, help } = METRICS[name];
-      const options = { description: help, ...(name.endsWith('_seconds') ? { unit: 's' } : {}) };
+      const unit = unitOf(name);
+      const options = { description: help, ...(unit === undefined ? {} : { unit: UNITS[unit] }) };
       if (kind === 'counter') this.#counters.set(name, meter.createCounter(nameOf(name), options));
       else if (kind === 'histogram') {
-        const advice = { explicitBucketBoundaries: [...BUCKETS] };
+        const advice = { explicitBucketBoundaries: [...(unit === 'bytes' ? BYTE_BUCKETS : BUCKETS)] };
         this.#histograms.set(name, meter.createHistogram(nameOf(name), { ...options, advice }));
       } else {
         const gauge = meter.createObservableGauge(nameOf(name), options);
@@ -46,8 +52,8 @@ export class OtelSink implements MetricSink {
     this.#counters.get(name)!.add(by, { ...labels });
   }
 
-  observe(name: MetricOf<'histogram'>, labels: Labels, seconds: number): void {
-    this.#histograms.get(name)!.record(seconds, { ...labels });
+  observe(name: MetricOf<'histogram'>, labels: Labels, value: number): void {
+    this.#histograms.get(name)!.record(value, { ...labels });
   }
 
   close(): void {

@@ -1,5 +1,6 @@
 import { SpanKind, type Attributes } from '@opentelemetry/api';
 import type { TracedOperation } from '../telemetry/index.js';
+import { destinationOf, messagingAttributes, messagingOf } from './messaging.js';
 
 /** What a span is called and has from its beginning. */
 export interface SpanDescription {
@@ -9,28 +10,26 @@ export interface SpanDescription {
 }
 
 /** Ends that were thrown, and that callers have to expect. */
-const EXPECTED: ReadonlySet<string> = new Set(['busy', 'mismatch', 'unkept', 'aborted']);
+const EXPECTED: ReadonlySet<string> = new Set(
+  ['busy', 'mismatch', 'unkept', 'aborted', 'conflict', 'too-large', 'revoked'], //
+);
 
 /** By the conventions of OpenTelemetry for messaging, and our own names for what has none. */
 export function describe(operation: TracedOperation): SpanDescription {
-  const { pattern, operation: what, name, connection, keyTemplate, batchSize } = operation;
+  const { pattern, operation: what, name, connection, keyTemplate, batchSize, messageId } = operation;
   const attributes: Attributes = { 'redis_patterns.name': name, 'redis_patterns.connection': connection };
-  if (keyTemplate !== undefined) attributes['redis_patterns.key_template'] = keyTemplate;
-  if (batchSize !== undefined) attributes['redis_patterns.batch.size'] = batchSize;
-  if (pattern !== 'stream') return { name: `${pattern}.${what}`, kind: SpanKind.INTERNAL, attributes };
-  const { stream = '', group, messageId } = operation;
-  const sends = what === 'publish';
-  attributes['messaging.system'] = 'redis';
-  attributes['messaging.destination.name'] = stream;
-  attributes['messaging.operation.name'] = sends ? 'send' : 'process';
-  attributes['messaging.operation.type'] = sends ? 'send' : 'process';
-  if (group !== undefined) attributes['messaging.consumer.group.name'] = group;
+  const messaging = messagingOf(operation);
+  if (messaging === undefined) {
+    if (keyTemplate !== undefined) attributes['redis_patterns.key_template'] = keyTemplate;
+    if (batchSize !== undefined) attributes['redis_patterns.batch.size'] = batchSize;
+    return { name: `${pattern}.${what}`, kind: SpanKind.INTERNAL, attributes };
+  }
+  Object.assign(attributes, messagingAttributes(operation, messaging));
   if (messageId !== undefined) attributes['messaging.message.id'] = messageId;
-  return {
-    name: `${sends ? 'send' : 'process'} ${stream}`,
-    kind: sends ? SpanKind.PRODUCER : SpanKind.CONSUMER,
-    attributes,
-  };
+  if (batchSize !== undefined) attributes['messaging.batch.message_count'] = batchSize;
+  const destination = destinationOf(operation);
+  const title = destination === undefined ? messaging.word : `${messaging.word} ${destination}`;
+  return { name: title, kind: messaging.kind, attributes };
 }
 
 /** What is known at the end. */

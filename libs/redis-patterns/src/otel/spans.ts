@@ -10,6 +10,7 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import type { TracedOperation } from '../telemetry/index.js';
+import { messagingOf } from './messaging.js';
 import { describe, ending } from './span-description.js';
 import { remoteSpan } from './trace-context.js';
 
@@ -27,7 +28,9 @@ export class Spans {
   readonly around = (operation: TracedOperation, run: () => Promise<unknown>): void => {
     const { parent, links } = this.#origin(operation);
     const { name, kind, attributes } = describe(operation);
-    const span = this.tracer.startSpan(name, { kind, attributes, links }, parent);
+    // Told when it was over: its begin lies in the past.
+    const startTime = operation.elapsedMs === undefined ? undefined : Date.now() - operation.elapsedMs;
+    const span = this.tracer.startSpan(name, { kind, attributes, links, startTime }, parent);
     const end = (): void => this.#end(span, operation);
     const inside = trace.setSpan(parent, span).setValue(this.#mark, true);
     void context.with(inside, run).then(end, end);
@@ -39,12 +42,18 @@ export class Spans {
   }
 
   /** A message is run for itself: whatever was active when its reader began has nothing to do with it. */
-  #origin({ operation, pattern, carrier }: TracedOperation): { parent: Context; links: Link[] } {
-    if (pattern !== 'stream' || operation !== 'process') return { parent: context.active(), links: [] };
-    const sender = remoteSpan(carrier ?? {});
-    if (sender === undefined) return { parent: ROOT_CONTEXT, links: [] };
-    const parent = this.options.parent ? trace.setSpanContext(ROOT_CONTEXT, sender) : ROOT_CONTEXT;
-    return { parent, links: [{ context: sender }] };
+  #origin(operation: TracedOperation): { parent: Context; links: Link[] } {
+    const messaging = messagingOf(operation);
+    if (messaging === undefined || messaging.type === 'send') return { parent: context.active(), links: [] };
+    const { carrier, carriers = carrier === undefined ? [] : [carrier] } = operation;
+    const links = carriers.flatMap((each) => {
+      const sender = remoteSpan(each);
+      return sender === undefined ? [] : [{ context: sender }];
+    });
+    const [first] = links;
+    // A batch has many senders, and is a part of no trace.
+    const isPart = this.options.parent && carrier !== undefined && first !== undefined;
+    return { parent: isPart ? trace.setSpanContext(ROOT_CONTEXT, first.context) : ROOT_CONTEXT, links };
   }
 
   #end(span: Span, operation: TracedOperation): void {

@@ -1,6 +1,8 @@
 import { RedisUnavailableError, type EngineContext } from '../connection/index.js';
 import { InvalidOptionsError } from '../core/errors.js';
 import { checkHandler } from '../core/handler.js';
+import { keyTemplate } from '../keys/index.js';
+import type { PatternTracer } from '../telemetry/index.js';
 import { ChannelBook, type Channel, type ChannelPattern, type Target } from './channel-book.js';
 import type { GapListener } from './gap.js';
 import { Publisher } from './publisher.js';
@@ -28,6 +30,7 @@ interface GapWatch {
 export class PubSubEngine {
   readonly #book: ChannelBook;
   readonly #publisher: Publisher;
+  readonly #tracer: PatternTracer;
   readonly #subscriptions = new Set<Subscription>();
   readonly #watches = new Set<GapWatch>();
   #draining: Promise<void> | undefined;
@@ -38,6 +41,7 @@ export class PubSubEngine {
   ) {
     this.#book = new ChannelBook(context.keys, options);
     this.#publisher = new Publisher(context);
+    this.#tracer = context.telemetry.tracer('pubsub', context.connection.name);
   }
 
   /**
@@ -59,7 +63,12 @@ export class PubSubEngine {
    */
   async publish(channel: Channel, payload: unknown, options?: PubSubPublishOptions): Promise<void> {
     const given = options === undefined ? undefined : resolvePublish(options);
-    await this.#publisher.publish(this.#book.channel(channel, given, 'PubSubService.publish()'), payload);
+    const target = this.#book.channel(channel, given, 'PubSubService.publish()');
+    if (!this.#tracer.active) return this.#publisher.publish(target, payload);
+    const facts = { operation: 'publish', name: 'PubSubService.publish', keyTemplate: keyTemplate(channel) };
+    await this.#tracer.run(facts, () => this.#publisher.publish(target, payload), {
+      ended: (_, operation) => (operation.outcome = 'published'),
+    });
   }
 
   /**

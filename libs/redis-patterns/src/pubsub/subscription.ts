@@ -3,6 +3,7 @@ import { decodeValue } from '../codec/index.js';
 import { raceSignal } from '../core/abort.js';
 import { validate } from '../core/standard-schema.js';
 import { startTimer } from '../core/timer.js';
+import type { PatternTracer } from '../telemetry/index.js';
 import type { ChannelBook, Target } from './channel-book.js';
 import { DeliveryQueue } from './delivery-queue.js';
 import { DirectFeed } from './direct-feed.js';
@@ -32,6 +33,7 @@ export class Subscription {
   readonly #queue: DeliveryQueue<Incoming>;
   readonly #feed: Feed;
   readonly #listening: Listening;
+  readonly #tracer: PatternTracer;
   readonly #ended = new AbortController();
   readonly #closed = new AbortController();
   readonly #closeListeners: (() => void)[] = [];
@@ -41,6 +43,7 @@ export class Subscription {
   /** @internal */
   constructor(private readonly setup: SubscriptionSetup) {
     const { context, target, maxPending, overflow, concurrency } = setup;
+    this.#tracer = context.telemetry.tracer('pubsub', context.connection.name);
     this.#queue = new DeliveryQueue<Incoming>({
       maxPending,
       overflow,
@@ -170,8 +173,11 @@ export class Subscription {
       ...(this.isPattern ? { pattern: this.channel } : {}),
       ...(id === undefined ? {} : { id }),
     };
+    const { handler } = this.setup;
     return this.#guarded('ERR_PUBSUB_HANDLER', `${this.name} failed on a message`, () =>
-      this.setup.handler(body, context),
+      this.#tracer.active
+        ? this.#tracer.run({ operation: 'process', name: this.name }, () => handler(body, context))
+        : handler(body, context),
     );
   }
 
@@ -186,6 +192,7 @@ export class Subscription {
       ...(missed === undefined ? {} : { missed }),
     };
     this.setup.context.telemetry.emit('subscription-gap', {
+      connection: this.setup.context.connection.name,
       subscription: this.name,
       reason,
       ms: to - from,

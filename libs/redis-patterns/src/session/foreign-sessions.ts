@@ -1,9 +1,10 @@
 import { scanKeys, type EngineContext } from '../connection/index.js';
 import { escapeGlob } from '../keys/index.js';
+import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import { PrincipalIndex } from './principal-index.js';
 import { SessionCommands } from './session-commands.js';
 import { SessionData } from './session-data.js';
-import { SessionTooLargeError, throwUnavailable } from './session.errors.js';
+import { SESSION_OUTCOMES, SessionTooLargeError, throwUnavailable } from './session.errors.js';
 import { foreignAddressOf, type SessionAddress } from './session-id.js';
 import type { ResolvedSessionOptions } from './session.options.js';
 import type { Session } from './session.js';
@@ -32,11 +33,13 @@ export class ForeignSessions {
   readonly #commands: SessionCommands;
   readonly #data: SessionData;
   readonly #index: PrincipalIndex;
+  private readonly tracer: PatternTracer;
 
   constructor(
     private readonly context: EngineContext,
     readonly options: ResolvedSessionOptions,
   ) {
+    this.tracer = context.telemetry.tracer('session', context.connection.name);
     this.#commands = new SessionCommands(context);
     this.#data = new SessionData(options);
     this.#index = new PrincipalIndex(this.#commands, this.#data, options.maxPerPrincipal);
@@ -131,6 +134,11 @@ export class ForeignSessions {
     }
   }
 }
+
+traceMethods(ForeignSessions, ['load', 'save', 'touch', 'destroy', 'count', 'clear'], {
+  acts: ['touch', 'destroy', 'clear'],
+  expected: SESSION_OUTCOMES,
+});
 
 function pairsOf(flat: readonly string[]): [name: string, text: string][] {
   const pairs: [string, string][] = [];

@@ -56,3 +56,10 @@ export class SessionTooLargeError extends RedisPatternsError {
     );
   }
 }
+
+/** How telemetry calls what callers have to expect. */
+export const SESSION_OUTCOMES = {
+  ERR_SESSION_CONFLICT: 'conflict',
+  ERR_SESSION_TOO_LARGE: 'too-large',
+  ERR_SESSION_REVOKED: 'revoked',
+} as const;

@@ -1,9 +1,10 @@
 import type { EngineContext } from '../connection/index.js';
 import { InvalidOptionsError } from '../core/index.js';
+import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import { PrincipalIndex } from './principal-index.js';
 import { SessionCommands } from './session-commands.js';
 import { SessionData, type RecordReply } from './session-data.js';
-import { SessionConflictError, SessionTooLargeError } from './session.errors.js';
+import { SESSION_OUTCOMES, SessionConflictError, SessionTooLargeError } from './session.errors.js';
 import { addressOf, handleOf, newSessionId, type SessionAddress } from './session-id.js';
 import {
   parseCreateOptions,
@@ -33,12 +34,14 @@ export class SessionService {
   readonly #commands: SessionCommands;
   readonly #data: SessionData;
   readonly #index: PrincipalIndex;
+  private readonly tracer: PatternTracer;
 
   constructor(
     context: EngineContext,
     /** @internal */
     readonly options: ResolvedSessionOptions,
   ) {
+    this.tracer = context.telemetry.tracer('session', context.connection.name);
     this.#commands = new SessionCommands(context);
     this.#data = new SessionData(options);
     this.#index = new PrincipalIndex(this.#commands, this.#data, options.maxPerPrincipal);
@@ -225,6 +228,12 @@ export class SessionService {
     return true;
   }
 }
+
+traceMethods(
+  SessionService,
+  ['create', 'get', 'update', 'destroy', 'rotate', 'listByPrincipal', 'destroyHandle', 'destroyAllOf'],
+  { expected: SESSION_OUTCOMES },
+);
 
 /** Without the fields that are `undefined`. */
 function present(fields: readonly string[]): string[] {

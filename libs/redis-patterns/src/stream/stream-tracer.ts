@@ -1,5 +1,5 @@
 import type { EngineContext } from '../connection/index.js';
-import type { PatternTracer } from '../telemetry/index.js';
+import type { PatternTracer, TracedOperation } from '../telemetry/index.js';
 import type { Prepared } from './reader/preparation.js';
 import type { ReaderScope } from './reader/scope.js';
 import type { Decision, Settlement } from './stream-context.js';
@@ -60,6 +60,45 @@ export function traceHandler(tracer: PatternTracer, run: HandlerRun, handle: () 
       operation.attempts = attempts;
       return entry.lost ? 'lost' : outcomeOfError(run, error, attempts);
     },
+  });
+}
+
+/** What is known of several messages when their handler begins. */
+export interface BatchRun {
+  readonly scope: ReaderScope;
+  readonly batch: readonly Prepared[];
+  readonly decisions: readonly Decision[];
+}
+
+/** The same as {@link traceHandler} for messages that are handled together: one operation, which counts what became of each. */
+export function traceBatch(
+  tracer: PatternTracer,
+  { scope, batch, decisions }: BatchRun,
+  handle: () => unknown,
+): unknown {
+  const facts = {
+    operation: 'process',
+    name: batch[0]!.route.name,
+    stream: scope.stream,
+    group: scope.group,
+    batchSize: batch.length,
+    carriers: batch.map(({ headers: { traceparent, tracestate } }) => ({ traceparent, tracestate })),
+  };
+  const runs = batch.map((prepared, index) => ({ scope, prepared, decision: decisions[index]! }));
+  const conclude = (operation: TracedOperation, become: (run: HandlerRun) => string): string => {
+    const counts: Record<string, number> = {};
+    for (const run of runs) {
+      const outcome = run.prepared.entry.lost ? 'lost' : become(run);
+      counts[outcome] = (counts[outcome] ?? 0) + 1;
+    }
+    operation.counts = counts;
+    const [first, ...others] = Object.keys(counts);
+    return others.length === 0 ? first! : 'mixed';
+  };
+  return tracer.run(facts, handle, {
+    ended: (_, operation) => (operation.outcome = conclude(operation, outcomeOf)),
+    failed: (error, operation) =>
+      conclude(operation, (run) => outcomeOfError(run, error, run.prepared.entry.failures + 1)),
   });
 }
 

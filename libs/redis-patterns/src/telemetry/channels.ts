@@ -14,6 +14,7 @@ export const EVENTS: Readonly<Record<keyof TelemetryEvents, Channel>> = {
   'lock-lost': channel('redis-patterns:lock-lost'),
   'dead-letter': channel('redis-patterns:dead-letter'),
   lag: channel('redis-patterns:lag'),
+  'cache-value': channel('redis-patterns:cache-value'),
   'subscription-gap': channel('redis-patterns:subscription-gap'),
   warning: channel('redis-patterns:warning'),
   error: channel('redis-patterns:error'),

@@ -20,7 +20,7 @@ export interface TelemetryEvents {
   /** Messages, or changes of cached keys, may have been missed; told when they come again. */
   gap: { connection: string; kind: 'pubsub' | 'tracking'; reason: string; durationMs: number };
   /** Messages of a pub/sub subscription may be missing; `ms` is how long the time is in which they were published. */
-  'subscription-gap': { subscription: string; reason: string; ms: number; missed?: number };
+  'subscription-gap': { connection: string; subscription: string; reason: string; ms: number; missed?: number };
   /** Something that was leased is held no more, before it was given back. `name`: who asked for it. */
   'lock-lost': { connection: string; kind: string; name: string; reason: string; heldMs: number };
   /** A group could not process a message. */
@@ -44,6 +44,8 @@ export interface TelemetryEvents {
     /** Entries that this process holds. */
     inFlight: number;
   };
+  /** A value was made ready for a cache. `bytes`: as text, before it is compressed. */
+  'cache-value': { connection: string; name: string; bytes: number };
   /** Something that works, but that somebody should look at. */
   warning: { pattern: string; code: string; message: string };
   /** Something that went wrong where no caller could be told. */

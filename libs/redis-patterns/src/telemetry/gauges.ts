@@ -10,8 +10,10 @@ export type GaugeName =
   | 'commands_inflight'
   | 'breaker_state'
   | 'cache_loads_running'
+  | 'cache_waiters'
   | 'cache_invalidations_queued'
   | 'locks_held'
+  | 'semaphore_permits'
   | 'leader';
 
 type Read = () => Iterable<GaugeSample>;

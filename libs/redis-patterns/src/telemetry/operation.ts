@@ -1,5 +1,8 @@
 /** Patterns whose operations are published on `tracing:redis-patterns:<pattern>:…`. */
-export const TRACED_PATTERNS = ['cache', 'ratelimit', 'lock', 'idempotency', 'stream'] as const;
+export const TRACED_PATTERNS = [
+  ...(['cache', 'ratelimit', 'lock', 'idempotency', 'stream', 'pubsub'] as const),
+  ...(['session', 'token', 'leaderboard', 'counting', 'feed', 'throttler'] as const),
+] as const;
 
 export type TracedPattern = (typeof TRACED_PATTERNS)[number];
 
@@ -19,6 +22,8 @@ export interface OperationFacts {
   readonly messageId?: string;
   /** Trace context that came with the message: `traceparent` and `tracestate` alone. */
   readonly carrier?: TraceCarrier | undefined;
+  /** The same of each of several messages. */
+  readonly carriers?: readonly TraceCarrier[];
 }
 
 /** The headers of W3C Trace Context. */

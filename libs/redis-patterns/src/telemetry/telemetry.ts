@@ -1,6 +1,7 @@
 import { EVENTS } from './channels.js';
 import type { TelemetryEvents } from './events.js';
 import { Gauges } from './gauges.js';
+import { Holds } from './holds.js';
 import { Loops } from './loops.js';
 import type { TracedOperation, TracedPattern } from './operation.js';
 import type { TraceCarrier } from './operation.js';
@@ -22,6 +23,8 @@ export class Telemetry {
   readonly gauges = new Gauges();
   /** Loops that should turn, for health answers. */
   readonly loops = new Loops();
+  /** Leases of this process, for the doctor. */
+  readonly holds = new Holds();
 
   constructor(readonly app: string) {}
 

@@ -5,6 +5,11 @@ import type { Telemetry } from './telemetry.js';
 /** Begins what decorators call themselves in messages: `@Cacheable on ProductService.find`. */
 const DECORATOR = /^@\w+ on /;
 
+/** A name as telemetry has it: `ProductService.find`. */
+export function plainName(name: string): string {
+  return name.replace(DECORATOR, '');
+}
+
 /** How an engine says how an operation ended. */
 export interface Conclusion<T> {
   /** Fills in `outcome` and the like from the result. */
@@ -49,15 +54,32 @@ export class PatternTracer {
     fn: (operation: TracedOperation) => Promise<T> | T,
     conclusion: Conclusion<T> = {},
   ): Promise<T> {
-    const { app, around } = this.telemetry;
-    const operation: TracedOperation = {
-      app,
-      connection: this.connection,
-      pattern: this.pattern,
-      startedAt: performance.now(),
-      ...facts,
-      name: facts.name.replace(DECORATOR, ''),
-    };
+    return this.#publish(this.#operation(facts, performance.now()), fn, conclusion);
+  }
+
+  /**
+   * Tells an operation that is over, such as a read that waited: whether there was anything to tell is known only now.
+   *
+   * @param startedAt on the clock of `performance.now()`
+   */
+  tell(facts: OperationFacts, startedAt: number): void {
+    const operation = this.#operation(facts, startedAt);
+    operation.elapsedMs = performance.now() - startedAt;
+    void this.#publish(operation, () => undefined, {});
+  }
+
+  #operation(facts: OperationFacts, startedAt: number): TracedOperation {
+    const { app } = this.telemetry;
+    const { connection, pattern } = this;
+    return { app, connection, pattern, startedAt, ...facts, name: plainName(facts.name) };
+  }
+
+  #publish<T>(
+    operation: TracedOperation,
+    fn: (operation: TracedOperation) => Promise<T> | T,
+    conclusion: Conclusion<T>,
+  ): Promise<T> {
+    const { around } = this.telemetry;
     const { start, end } = this.#channels;
     start.publish(operation);
     let running: Promise<T> | undefined;
@@ -101,7 +123,7 @@ export class PatternTracer {
       // Such as an error without a class. What it was is not known then, only that it is over.
       operation.outcome ??= 'error';
     }
-    operation.elapsedMs = performance.now() - operation.startedAt;
+    operation.elapsedMs ??= performance.now() - operation.startedAt;
     const { error, asyncStart, asyncEnd } = this.#channels;
     if (operation.code !== undefined) error.publish(operation);
     asyncStart.publish(operation);

@@ -1,8 +1,10 @@
 import { RedisUnavailableError, type EngineContext } from '../connection/index.js';
 import { RateLimitUnavailableError, StoreFailureReporter } from '../rate-limit/index.js';
 import { runScript } from '../scripting/index.js';
+import type { PatternTracer } from '../telemetry/index.js';
 import { checkedHit } from './checked-hit.js';
 import { hitScript } from './scripts.generated.js';
+import { traceHits } from './traced-hits.js';
 import type { LocalStorage, ThrottlerHit, ThrottlerRecord, ThrottlerStoreOptions } from './throttler.types.js';
 
 const FIELDS = 4;
@@ -37,6 +39,7 @@ interface Outcome {
  */
 export class RedisThrottlerStorage {
   readonly #failure: StoreFailureReporter;
+  readonly #tracer: PatternTracer;
 
   /** Called by `RedisThrottlerModule`, which knows the connection. */
   constructor(
@@ -44,6 +47,7 @@ export class RedisThrottlerStorage {
     private readonly options: ThrottlerStoreOptions,
     private readonly local: LocalStorage,
   ) {
+    this.#tracer = context.telemetry.tracer('throttler', context.connection.name);
     this.#failure = new StoreFailureReporter(
       context.telemetry,
       'Throttler',
@@ -107,8 +111,15 @@ export class RedisThrottlerStorage {
     return { hit, redisKey: this.context.keys.tagged('ratelimit', `throttler~${hit.throttlerName}`, hit.key) };
   }
 
-  /** What became of each hit. On the path of every request: nothing is copied. */
-  async #count(group: readonly PlacedHit[]): Promise<Outcome[]> {
+  /** What became of each hit. */
+  #count(group: readonly PlacedHit[]): Promise<Outcome[]> {
+    if (!this.#tracer.active) return this.#ask(group);
+    const names = group.map(({ hit }) => hit.throttlerName);
+    return traceHits(this.#tracer, names, this.options.onStoreError, () => this.#ask(group));
+  }
+
+  /** On the path of every request: nothing is copied. */
+  async #ask(group: readonly PlacedHit[]): Promise<Outcome[]> {
     const keys: string[] = [];
     const args: number[] = [];
     for (const { hit, redisKey } of group) {

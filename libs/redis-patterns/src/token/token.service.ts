@@ -3,6 +3,7 @@ import { ClassTypes, fromTaggedText, toTaggedText, ValueCodec } from '../codec/i
 import { RedisUnavailableError, type EngineContext } from '../connection/index.js';
 import { InvalidOptionsError } from '../core/index.js';
 import { runScript } from '../scripting/index.js';
+import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import { consumeScript, issueScript, membersScript, revokeManyScript, verifyScript } from './scripts.generated.js';
 import { TokenUnavailableError } from './token.errors.js';
 import {
@@ -33,11 +34,13 @@ const TOKEN = /^[\w-]{43}$/;
  */
 export class TokenService {
   readonly #values: ValueCodec;
+  private readonly tracer: PatternTracer;
 
   constructor(
     private readonly context: EngineContext,
     private readonly options: ResolvedTokenOptions,
   ) {
+    this.tracer = context.telemetry.tracer('token', context.connection.name);
     const types = new ClassTypes();
     types.add(options.types, 'token');
     this.#values = new ValueCodec(types, options.codec);
@@ -178,6 +181,8 @@ export class TokenService {
     return fromTaggedText(this.#values, text) as Payload;
   }
 }
+
+traceMethods(TokenService, ['issue', 'verify', 'consume', 'revoke', 'revokeAll']);
 
 function digestOf(token: string): string {
   return hash('sha256', token, 'base64url');

@@ -10,13 +10,14 @@ export const doctorPart: PatternPart<ResolvedDoctorOptions> = {
   services: [
     {
       token: DoctorService,
-      create: ({ connection, keys }, options) =>
+      create: ({ connection, keys, telemetry }, options) =>
         new DoctorService(
           {
             name: connection.name,
             namespace: keys.namespace,
             servers: () => connection.direct('doctor'),
             stats: () => connection.stats(),
+            holds: () => telemetry.holds,
           },
           options,
         ),

@@ -61,4 +61,34 @@ const pressure = defineRule({
   },
 });
 
+const longHeld = defineRule({
+  id: 'LCK001',
+  name: 'long-held',
+  severities: ['info'],
+  measured: 'how long the own locks and permits are held, beside those of the same name before them',
+  when: 'one is held for more than {atLeast} ms, and {times} times longer than those before it (median of the last 32), or for more than {share} of its maxHold',
+  why: 'Others wait for it; work that outlasts maxHold goes on without the lock.',
+  advice: 'Shorten the work under the lock, and end it by the signal of the handle; else raise maxHold.',
+  limits: { times: 10, atLeast: 1000, share: 0.9 },
+  *check(snapshot, { times, atLeast, share }) {
+    const { holds } = applicationOf(snapshot);
+    if (holds === undefined) throw new Unknown('only inside the application (DoctorService)');
+    for (const { kind, name, heldMs, maxHoldMs, usualMs } of holds) {
+      if (heldMs <= atLeast) continue;
+      const scope = { owner: name };
+      const found = { severity: 'info', scope, measured: Math.round(heldMs) } as const;
+      const held = `a ${kind} is held for ${Math.round(heldMs)} ms`;
+      const usual = (usualMs ?? Infinity) * times;
+      const most = maxHoldMs * share;
+      if (heldMs > usual) {
+        const evidence = `${held}; those before it for ${Math.round(usualMs!)} ms in the middle`;
+        yield { ...found, threshold: Math.round(usual), evidence };
+      } else if (heldMs > most) {
+        yield { ...found, threshold: Math.round(most), evidence: `${held}, and may be for ${maxHoldMs} ms` };
+      }
+    }
+  },
+});
+
 export const applicationRules = [clientOptions, pressure];
+export const lockRules = [longHeld];

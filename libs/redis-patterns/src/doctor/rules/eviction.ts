@@ -2,12 +2,12 @@ import { known, Unknown } from '../snapshot.js';
 import {
   bytesText,
   defineRule,
+  cachePrefixes,
   durablePrefixes,
   eachNode,
   namesOf,
   percent,
   policyOf,
-  prefixesOf,
   round,
   sinceText,
   type Outcome,
@@ -55,8 +55,9 @@ const cacheNoeviction = defineRule({
   *check(snapshot) {
     yield* eachNode(snapshot, function* (node) {
       if (policyOf(node) !== 'noeviction') return;
-      const caches = prefixesOf(snapshot, 'cache');
-      if (caches.length === 0 || durablePrefixes(snapshot).length > 0) return;
+      if (durablePrefixes(snapshot).length > 0) return;
+      const caches = cachePrefixes(snapshot);
+      if (caches.length === 0) return;
       yield {
         severity: 'warn',
         scope: { node: node.node },

@@ -1,5 +1,5 @@
 import { known, type NodeFacts, type Snapshot } from '../snapshot.js';
-import { defineRule, eachNode, percent, prefixesOf, round, sinceText, type Outcome } from './rule.js';
+import { cachePrefixes, defineRule, eachNode, percent, round, sinceText, type Outcome } from './rule.js';
 
 /** Share of the reads that found something; `undefined` without reads. */
 export function hitRateOf(node: NodeFacts): number | undefined {
@@ -31,8 +31,8 @@ function* badHitRate(
   const counters = known(node.counters);
   const reads = counters.number('keyspace_hits') + counters.number('keyspace_misses');
   const rate = hitRateOf(node);
-  if (prefixesOf(snapshot, 'cache').length === 0 || reads < limits.reads || rate === undefined) return;
-  if (rate >= limits.hitRate) return;
+  if (reads < limits.reads || rate === undefined || rate >= limits.hitRate) return;
+  if (cachePrefixes(snapshot).length === 0) return;
   yield {
     severity: 'warn',
     scope: { node: node.node },

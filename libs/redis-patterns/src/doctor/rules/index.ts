@@ -1,4 +1,4 @@
-import { applicationRules } from './application.js';
+import { applicationRules, lockRules } from './application.js';
 import { commandRules } from './commands.js';
 import { connectionRules } from './connections.js';
 import { errorRules } from './errors.js';
@@ -28,6 +28,7 @@ export const DOCTOR_RULES: readonly Rule[] = [
   ...replicationRules,
   ...[...connectionRules, ...applicationRules].toSorted((one, other) => (one.id < other.id ? -1 : 1)),
   ...streamRules,
+  ...lockRules,
   ...serverRules,
   ...securityRules,
   ...hitRateRules,

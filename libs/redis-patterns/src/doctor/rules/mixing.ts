@@ -1,5 +1,5 @@
 import { known } from '../snapshot.js';
-import { defineRule, durablePrefixes, eachNode, namesOf, policyOf, prefixesOf } from './rule.js';
+import { cachePrefixes, defineRule, durablePrefixes, eachNode, namesOf, policyOf } from './rule.js';
 
 const oneForAll = defineRule({
   id: 'MIX001',
@@ -12,9 +12,10 @@ const oneForAll = defineRule({
   limits: {},
   *check(snapshot) {
     yield* eachNode(snapshot, function* (node) {
-      const caches = prefixesOf(snapshot, 'cache');
       const durable = durablePrefixes(snapshot);
-      if (caches.length === 0 || durable.length === 0) return;
+      if (durable.length === 0) return;
+      const caches = cachePrefixes(snapshot);
+      if (caches.length === 0) return;
       const policy = policyOf(node);
       yield {
         severity: policy === 'noeviction' ? 'warn' : 'error',

@@ -107,13 +107,26 @@ export function prefixesOf(snapshot: Snapshot, kind: 'durable' | 'cache', { gues
 }
 
 /**
- * Whether there is durable data.
+ * Whether there is durable data; streams are known by their type.
  *
  * @throws Unknown when none was seen, but not everything was looked at
  */
 export function durablePrefixes(snapshot: Snapshot): PrefixFacts[] {
-  const found = prefixesOf(snapshot, 'durable');
-  if (found.length === 0 && snapshot.sample.gap !== undefined) throw new Unknown(snapshot.sample.gap);
+  return foundOrUnknown(prefixesOf(snapshot, 'durable'), snapshot, 'type');
+}
+
+/**
+ * Whether there are caches; those that nobody has declared are known by their TTLs.
+ *
+ * @throws Unknown as {@link durablePrefixes}
+ */
+export function cachePrefixes(snapshot: Snapshot): PrefixFacts[] {
+  return foundOrUnknown(prefixesOf(snapshot, 'cache'), snapshot, 'pttl');
+}
+
+function foundOrUnknown(found: PrefixFacts[], { sample }: Snapshot, question: KeyQuestion): PrefixFacts[] {
+  const reason = sample.gap ?? sample.denied.get(question);
+  if (found.length === 0 && reason !== undefined) throw new Unknown(reason);
   return found;
 }
 

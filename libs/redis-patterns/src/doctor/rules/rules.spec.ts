@@ -7,7 +7,7 @@ import type { NodeFacts, PrefixFacts, SampledKey, Snapshot } from '../snapshot.j
 import { DOCTOR_RULES } from './index.js';
 import { versionFault } from './versions.js';
 
-const HEALTHY_INFO = `redis_version:8.2.2\r\nmaxmemory:1000000\r\nmaxmemory_policy:noeviction\r\nused_memory:1000\r\nuptime_in_seconds:9999\r\nmaxclients:100\r\nconnected_clients:1`;
+const HEALTHY_INFO = `redis_version:8.2.9\r\nmaxmemory:1000000\r\nmaxmemory_policy:noeviction\r\nused_memory:1000\r\nuptime_in_seconds:9999\r\nmaxclients:100\r\nconnected_clients:1`;
 
 function node(info: string, facts: Partial<NodeFacts> = {}): NodeFacts {
   const parsed = { value: Info.parse(`${HEALTHY_INFO}\r\n${info}`) };
@@ -118,8 +118,30 @@ describe('rules', () => {
     ['no quorum', { quorum: { value: { ok: false, usable: 1, text: 'NOQUORUM' } } }, ['REP003 error']],
     [
       'an open breaker',
-      { application: { connections: [{ name: 'a', waiting: 2, inFlight: 0, openNodes: ['x:1'] }], clients: [] } },
+      {
+        application: {
+          connections: [{ name: 'a', waiting: 2, inFlight: 0, openNodes: ['x:1'] }],
+          clients: [],
+          holds: undefined,
+        },
+      },
       ['CON009 error', 'CON009 warn'],
+    ],
+    [
+      'locks that are held for long, beside others that are not',
+      {
+        application: {
+          connections: [],
+          clients: [],
+          holds: [
+            { kind: 'lock', name: 'usual', heldMs: 2000, maxHoldMs: 60_000, usualMs: 1900 },
+            { kind: 'lock', name: 'short', heldMs: 900, maxHoldMs: 1000, usualMs: 1 },
+            { kind: 'lock', name: 'unusual', heldMs: 2000, maxHoldMs: 60_000, usualMs: 199 },
+            { kind: 'semaphore', name: 'nearly over', heldMs: 56_000, maxHoldMs: 60_000, usualMs: undefined },
+          ],
+        },
+      },
+      ['LCK001 info', 'LCK001 info'],
     ],
     [
       'an unlocked lock',
@@ -188,12 +210,14 @@ describe('the baseline', () => {
 describe('versions', () => {
   it.each([
     ['redis', '7.0.15', 'warn'],
-    ['redis', '7.2.10', 'error'],
-    ['redis', '7.2.11', undefined],
-    ['redis', '8.2.2', undefined],
+    ['redis', '8.0.4', 'warn'],
+    ['redis', '7.2.15', 'error'],
+    ['redis', '7.2.16', undefined],
+    ['redis', '8.10.1', undefined],
     ['redis', '9.0.0', undefined],
-    ['valkey', '8.1.3', 'error'],
-    ['valkey', '9.0.0', undefined],
+    ['valkey', '8.1.11', 'error'],
+    ['valkey', '9.1.4', undefined],
+    ['valkey', '9.2.0', undefined],
   ] as const)('%s %s: %s', (flavour, version, severity) => {
     expect(versionFault(flavour, version)?.severity).toBe(severity);
   });

@@ -83,7 +83,7 @@ const version = defineRule({
   name: 'version',
   severities: ['warn', 'error'],
   measured: `INFO server: version, against a list of ${VERSIONS_AS_OF}`,
-  when: 'the version gets no security fixes any more, or lacks a known one (error)',
+  when: 'no version of the release line is known to have the latest security fixes, or this one lacks some (error)',
   why: 'Known faults stay open.',
   advice: 'Upgrade, unless your distribution has put the fixes into the old version.',
   limits: {},

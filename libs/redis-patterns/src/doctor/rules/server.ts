@@ -1,4 +1,4 @@
-import { known, type SampledKey, type Snapshot } from '../snapshot.js';
+import { known, Unknown, type SampledKey, type Snapshot } from '../snapshot.js';
 import { defineRule, eachNode, eachPrefix, percent, policyOf, round, scopeOf, type Outcome } from './rule.js';
 
 const GB = 1024 ** 3;
@@ -13,9 +13,10 @@ const hotKey = defineRule({
   advice: 'Keep it in the memory of the processes for a moment (cache.l1).',
   limits: { share: 0.1, accesses: 1000 },
   *check(snapshot, limits) {
-    if (!snapshot.nodes.some((node) => 'value' in node.info && policyOf(node).endsWith('lfu'))) {
-      yield { reason: 'needs a maxmemory-policy of LFU' };
-      return;
+    const answered = snapshot.nodes.filter((node) => 'value' in node.info);
+    if (!answered.some((node) => policyOf(node).endsWith('lfu'))) {
+      for (const node of snapshot.nodes) known(node.info);
+      throw new Unknown('needs a maxmemory-policy of LFU');
     }
     const total = snapshot.prefixes.flatMap(({ members }) => members).reduce((sum, key) => sum + accesses(key), 0);
     const all = total * Math.max(1, snapshot.sample.of / Math.max(1, snapshot.sample.keys));

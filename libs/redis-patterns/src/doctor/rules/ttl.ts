@@ -1,4 +1,4 @@
-import { known, type PrefixFacts, type SampledKey, type Snapshot } from '../snapshot.js';
+import { known, Unknown, type PrefixFacts, type SampledKey, type Snapshot } from '../snapshot.js';
 import { DURABLE } from '../prefixes/group-keys.js';
 import {
   defineRule,
@@ -45,7 +45,9 @@ const coverage = defineRule({
 /** Most of what is known of the keys is a cache of somebody's declaration, not of a guess from the TTLs that are judged. */
 function usedAsCache(snapshot: Snapshot): boolean {
   const sizes = prefixesOf(snapshot, 'cache', { guessed: false }).reduce((sum, { members }) => sum + members.length, 0);
-  return sizes > snapshot.sample.keys / 2;
+  if (sizes > snapshot.sample.keys / 2) return true;
+  if (snapshot.sample.gap !== undefined) throw new Unknown(snapshot.sample.gap);
+  return false;
 }
 
 const noTtl = defineRule({

@@ -31,6 +31,7 @@ export function semaphoreKeys({ keys }: EngineContext, key: Key): SemaphoreKeys 
 export class Permits implements Resource {
   /** The scripts read from the id of a waiter how many it wants. */
   readonly waiterKind: string;
+  readonly permits: number;
 
   constructor(
     private readonly context: EngineContext,
@@ -42,6 +43,7 @@ export class Permits implements Resource {
     },
     private readonly wakePrefix: string,
   ) {
+    this.permits = rules.permits;
     this.waiterKind = String(rules.permits);
   }
 

@@ -14,6 +14,7 @@ import { MetricRecorder } from '../../telemetry/metrics/index.js';
 import type { Telemetry } from '../../telemetry/index.js';
 import { CommandSpans } from '../command-spans.js';
 import { resolveOtelOptions, type OtelOptions, type ResolvedOtelOptions } from '../otel.options.js';
+import { MessagingMetrics } from '../messaging-metrics.js';
 import { OtelSink } from '../otel-sink.js';
 import { Spans } from '../spans.js';
 import { activeCarrier } from '../trace-context.js';
@@ -21,6 +22,8 @@ import { activeCarrier } from '../trace-context.js';
 const OPTIONS = Symbol('nestjs-redis-patterns:otel-options');
 /** Scope of tracer and meter. */
 const SCOPE = 'nestjs-redis-patterns';
+/** Of the conventions for databases, seconds. */
+const COMMAND_BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
 @Injectable()
 class OtelLifecycle implements OnModuleInit, OnApplicationShutdown {
@@ -45,7 +48,11 @@ class OtelLifecycle implements OnModuleInit, OnApplicationShutdown {
     const duration =
       meter === false
         ? undefined
-        : meter.createHistogram('db.client.operation.duration', { unit: 's', description: 'Duration of commands' });
+        : meter.createHistogram('db.client.operation.duration', {
+            unit: 's',
+            description: 'Duration of commands',
+            advice: { explicitBucketBoundaries: COMMAND_BOUNDS },
+          });
     const commands = new CommandSpans(tracer, duration, spans, report);
     commands.start();
     this.#ends.push(() => commands.close());
@@ -60,7 +67,10 @@ class OtelLifecycle implements OnModuleInit, OnApplicationShutdown {
     const recorder = new MetricRecorder(telemetry, sink, this.#failure.report);
     sink.register(meter, recorder);
     recorder.start();
+    const messaging = new MessagingMetrics(meter, telemetry.app, this.#failure.report);
+    messaging.start();
     this.#ends.push(
+      () => messaging.close(),
       () => recorder.close(),
       () => sink.close(),
     );

@@ -20,6 +20,7 @@ import { Preparation } from './preparation.js';
 import { Promoter } from './promoter.js';
 import type { Routes } from './routes.js';
 import { Runner } from './runner.js';
+import { ReaderTracer } from './reader-tracer.js';
 import type { ReaderScope } from './scope.js';
 import { Acks } from './settle.js';
 import { Starts } from './starts.js';
@@ -63,6 +64,7 @@ export class StreamReader {
   readonly #dispatcher: Dispatcher;
   readonly #troubles: Troubles;
   readonly #loop: WatchedLoop;
+  readonly #tracer: ReaderTracer;
   #endWatch: () => void = () => undefined;
   #socket: BlockingSocket | undefined;
   #loops: Promise<unknown> | undefined;
@@ -97,6 +99,7 @@ export class StreamReader {
     const moves = (this.#moves = new Moves(scope, held, hooks, signal));
     this.#troubles = new Troubles(scope);
     this.#loop = newLoop(scope);
+    this.#tracer = new ReaderTracer(scope);
     const actions = {
       ack: (entry: HeldEntry) => acks.confirmed(entry),
       extend: (entry: HeldEntry) => this.#leases.extend(entry),
@@ -209,6 +212,7 @@ export class StreamReader {
     this.#reading();
     const { room } = this.#held;
     // COUNT is for each of the two streams.
+    const since = performance.now();
     const found = await socket.read((this.#retriesWait ? Math.ceil(room / 2) : room) || 1);
     this.#failures = 0;
     turned(this.#loop, true);
@@ -219,7 +223,10 @@ export class StreamReader {
       if (entries.length === 0) continue;
       if (plane.isRetry === 1) this.#retriesWait = true;
       else this.#group.saw(entries.at(-1)!.id);
-      this.#accept(entries.map(({ id, fields }) => new HeldEntry(plane, id, fields, 1, false)));
+      this.#accept(
+        entries.map(({ id, fields }) => new HeldEntry(plane, id, fields, 1, false)),
+        since,
+      );
     }
   }
 
@@ -227,7 +234,8 @@ export class StreamReader {
     if (this.#state === 'connecting') this.#state = 'reading';
   }
 
-  #accept(entries: HeldEntry[]): void {
+  #accept(entries: HeldEntry[], since = performance.now()): void {
+    this.#tracer.received(entries, since);
     this.#dispatcher.accept(entries.filter((entry) => this.#held.add(entry)));
   }
 

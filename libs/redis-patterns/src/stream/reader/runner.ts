@@ -8,7 +8,7 @@ import {
   StreamDrainedError,
   UnrecoverableMessageError,
 } from '../stream.errors.js';
-import { traceHandler } from '../stream-tracer.js';
+import { traceBatch, traceHandler } from '../stream-tracer.js';
 import type { Held } from './held.js';
 import type { HeldEntry } from './held-entry.js';
 import type { Moves } from './moves.js';
@@ -63,8 +63,12 @@ export class Runner {
     try {
       const context = StreamContext.ofBatch(members);
       const { timeout } = route.options;
-      if (timeout === undefined) await route.handler(bodies, context);
-      else await this.#limited(timeout, route, bodies, context, entries, decisions);
+      const call = (): unknown =>
+        timeout === undefined
+          ? route.handler(bodies, context)
+          : this.#limited(timeout, route, bodies, context, entries, decisions);
+      if (!this.#tracer.active) await call();
+      else await traceBatch(this.#tracer, { scope: this.parts.scope, batch, decisions }, call);
     } catch (error) {
       await Promise.all(decisions.map((decision) => settledWork(decision)));
       entries.forEach((entry, index) => this.#threw(entry, route, decisions[index]!, error, batch.length > 1));

@@ -4,6 +4,7 @@ import { startTimer, type Timer } from '../../core/timer.js';
 import { ackRetriedScript } from '../scripts.generated.js';
 import type { Held } from './held.js';
 import type { HeldEntry } from './held-entry.js';
+import { ReaderTracer } from './reader-tracer.js';
 import type { ReaderScope } from './scope.js';
 
 const MAX_BATCH = 256;
@@ -15,6 +16,7 @@ const RETRY = { base: 50, max: 5000 };
  * confirmed the entry stays held (its lease is renewed, and it takes room), however long Redis is away.
  */
 export class Acks {
+  readonly #tracer: ReaderTracer;
   #queue: HeldEntry[] = [];
   #timer: Timer | undefined;
   #flushesSoon = false;
@@ -27,7 +29,9 @@ export class Acks {
   constructor(
     private readonly scope: ReaderScope,
     private readonly held: Held,
-  ) {}
+  ) {
+    this.#tracer = new ReaderTracer(scope);
+  }
 
   add(entry: HeldEntry): void {
     this.held.acked(entry);
@@ -103,12 +107,14 @@ export class Acks {
     if (entries.length === 0) return;
     const { context, keys, group } = this.scope;
     const ids = entries.map(({ id }) => id);
-    await context.connection.run({
-      name: 'stream.ack',
-      effect: 'idempotent',
-      key: keys.stream,
-      send: (client) => client.xack(keys.stream, group, ...ids),
-    });
+    await this.#tracer.ack(entries, () =>
+      context.connection.run({
+        name: 'stream.ack',
+        effect: 'idempotent',
+        key: keys.stream,
+        send: (client) => client.xack(keys.stream, group, ...ids),
+      }),
+    );
     this.#confirm(entries);
   }
 
@@ -116,7 +122,9 @@ export class Acks {
     if (entries.length === 0) return;
     const { context, keys, group } = this.scope;
     const ids = entries.map(({ id }) => id);
-    await runScript(context.connection, ackRetriedScript, [keys.retries], [group, ...ids]);
+    await this.#tracer.ack(entries, () =>
+      runScript(context.connection, ackRetriedScript, [keys.retries], [group, ...ids]),
+    );
     this.#confirm(entries);
   }
 

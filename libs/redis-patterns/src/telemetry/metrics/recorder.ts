@@ -11,8 +11,12 @@ type Labels = Readonly<Record<string, string>>;
 /** Where measurements go. */
 export interface MetricSink {
   count(name: MetricOf<'counter'>, labels: Labels, by?: number): void;
-  observe(name: MetricOf<'histogram'>, labels: Labels, seconds: number): void;
+  /** @param value in the unit of the metric */
+  observe(name: MetricOf<'histogram'>, labels: Labels, value: number): void;
 }
+
+/** Patterns whose calls are counted by method and outcome. */
+type PlainPattern = 'session' | 'token' | 'leaderboard' | 'counting' | 'feed';
 
 /** Milliseconds after which what was said of a group says nothing any more: its reader looks every 15 s. */
 const LAG_TTL = 60_000;
@@ -49,6 +53,12 @@ export class MetricRecorder {
       })
       .on('lock-lost', ({ connection, kind, name, reason }) =>
         this.sink.count('lock_lost_total', { connection, kind, name: this.#labels.of('name', name), reason }),
+      )
+      .on('cache-value', ({ connection, name, bytes }) =>
+        this.sink.observe('cache_value_bytes', { connection, name: this.#labels.of('name', name) }, bytes),
+      )
+      .on('subscription-gap', ({ connection, subscription, reason }) =>
+        this.sink.count('pubsub_gaps_total', { connection, name: this.#labels.of('name', subscription), reason }),
       )
       .on('dead-letter', ({ connection, stream, group, reason }) =>
         this.sink.count('stream_dead_letters_total', { connection, ...this.#group(stream, group), reason }),
@@ -110,6 +120,16 @@ export class MetricRecorder {
       }
       case 'stream':
         return this.#stream(operation);
+      case 'pubsub':
+        return this.#pubsub(operation);
+      case 'throttler':
+        return this.#throttler(operation);
+      case 'session':
+      case 'token':
+      case 'leaderboard':
+      case 'counting':
+      case 'feed':
+        return this.#plain(operation, operation.pattern);
     }
   }
 
@@ -154,8 +174,38 @@ export class MetricRecorder {
       this.sink.count('stream_published_total', { connection, stream, outcome });
       return this.sink.observe('stream_publish_seconds', { connection, stream, outcome }, secondsOf(operation));
     }
-    this.sink.count('stream_processed_total', { connection, stream, group, outcome });
+    if (what !== 'process') return;
+    for (const [became, count] of Object.entries(operation.counts ?? { [outcome]: 1 })) {
+      this.sink.count('stream_processed_total', { connection, stream, group, outcome: became }, count);
+    }
     this.sink.observe('stream_process_seconds', { connection, stream, group, outcome }, secondsOf(operation));
+  }
+
+  #pubsub(operation: TracedOperation): void {
+    const { connection, outcome = '', operation: what } = operation;
+    if (what === 'publish') {
+      this.sink.count('pubsub_published_total', { connection, outcome });
+      return this.sink.observe('pubsub_publish_seconds', { connection, outcome }, secondsOf(operation));
+    }
+    const name = this.#nameOf(operation);
+    this.sink.count('pubsub_messages_total', { connection, name, outcome });
+    this.sink.observe('pubsub_process_seconds', { connection, name, outcome }, secondsOf(operation));
+  }
+
+  #throttler(operation: TracedOperation): void {
+    const { connection, source = 'redis', decisions = [] } = operation;
+    this.sink.observe('throttler_seconds', { connection, source }, secondsOf(operation));
+    for (const { policy, outcome } of decisions) {
+      const name = this.#labels.of('policy', policy);
+      this.sink.count('throttler_decisions_total', { connection, name, source, outcome });
+    }
+  }
+
+  #plain(operation: TracedOperation, pattern: PlainPattern): void {
+    const { connection, outcome = '' } = operation;
+    const name = this.#nameOf(operation);
+    this.sink.count(`${pattern}_operations_total`, { connection, name, outcome });
+    this.sink.observe('operation_seconds', { connection, pattern, name }, secondsOf(operation));
   }
 
   #nameOf({ name }: TracedOperation): string {

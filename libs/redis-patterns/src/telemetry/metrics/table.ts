@@ -1,4 +1,4 @@
-/** One metric. Times are seconds. */
+/** One metric. Times are seconds, sizes bytes: the name ends with it. */
 export interface Metric {
   readonly kind: 'counter' | 'histogram' | 'gauge';
   readonly help: string;
@@ -8,6 +8,9 @@ export interface Metric {
 const counter = (help: string, ...labels: string[]) => ({ kind: 'counter', help, labels }) as const;
 const histogram = (help: string, ...labels: string[]) => ({ kind: 'histogram', help, labels }) as const;
 const gauge = (help: string, ...labels: string[]) => ({ kind: 'gauge', help, labels }) as const;
+
+/** `name`: `Class.method`. `outcome`: done, nothing, error. */
+const operations = (help: string) => counter(help, 'connection', 'name', 'outcome');
 
 /** Every metric of the library: Prometheus and OpenTelemetry have the same ones. No label ever holds a key or a value. */
 export const METRICS = {
@@ -25,7 +28,9 @@ export const METRICS = {
     'operation', // set, evict, expire, invalidate, clear, delete-pattern
     'outcome', // done, nothing, error
   ),
+  cache_value_bytes: histogram('Size of values that were made ready to be stored, as text', 'connection', 'name'),
   cache_loads_running: gauge('Factories that run now', 'connection'),
+  cache_waiters: gauge('Callers that wait for a load of this process', 'connection'),
   cache_invalidations_queued: gauge('Evictions that Redis has to be told of when it answers again', 'connection'),
 
   ratelimit_decisions_total: counter(
@@ -54,6 +59,7 @@ export const METRICS = {
     'reason', // expired, stolen, unreachable, max-hold
   ),
   locks_held: gauge('Leases that this process holds', 'connection', 'kind'),
+  semaphore_permits: gauge('Permits that this process holds', 'connection', 'name'),
   leader: gauge('1 while this process leads', 'connection', 'name'),
   runonce_total: counter(
     'Runs that were claimed',
@@ -96,6 +102,32 @@ export const METRICS = {
   stream_oldest_pending_seconds: gauge('Age of the oldest of those', 'connection', 'stream', 'group'),
   stream_inflight: gauge('Entries that this process holds', 'connection', 'stream', 'group'),
 
+  pubsub_published_total: counter('Messages that were published', 'connection', 'outcome' /* published, error */),
+  pubsub_publish_seconds: histogram('How long publishing took', 'connection', 'outcome'),
+  pubsub_messages_total: counter('Runs of handlers', 'connection', 'name', 'outcome' /* ok, error */),
+  pubsub_process_seconds: histogram('How long handlers ran', 'connection', 'name', 'outcome'),
+  pubsub_gaps_total: counter(
+    'Times that a subscription may have missed messages',
+    'connection',
+    'name',
+    'reason', // disconnected, moved, overflow, sequence, trimmed, reset, unreadable
+  ),
+
+  session_operations_total: operations('Calls of sessions'), // also conflict, too-large, revoked
+  token_operations_total: operations('Calls of tokens'),
+  leaderboard_operations_total: operations('Calls of leaderboards'),
+  counting_operations_total: operations('Calls of counters, unique counters and Bloom filters'),
+  feed_operations_total: operations('Calls of feeds'),
+  operation_seconds: histogram('How long those calls took', 'connection', 'pattern', 'name'),
+  throttler_decisions_total: counter(
+    'What each limit of @nestjs/throttler said',
+    'connection',
+    'name',
+    'source', // redis, local, open, closed
+    'outcome', // allowed, denied, closed
+  ),
+  throttler_seconds: histogram('How long those decisions took', 'connection', 'source'),
+
   gaps_total: counter(
     'Times that messages or changes may have been missed',
     'connection',
@@ -125,7 +157,15 @@ export type MetricOf<Kind extends Metric['kind']> = {
   [Name in MetricName]: (typeof METRICS)[Name]['kind'] extends Kind ? Name : never;
 }[MetricName];
 
-/** Upper bounds of the classes of all histograms, seconds. */
+/** Upper bounds of the classes of all histograms of times, seconds. */
 export const BUCKETS: readonly number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
+
+/** The same of sizes, bytes. */
+export const BYTE_BUCKETS: readonly number[] = [64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304];
+
+/** The unit that the name of a metric ends with. */
+export function unitOf(name: string): 'seconds' | 'bytes' | undefined {
+  return name.endsWith('_seconds') ? 'seconds' : name.endsWith('_bytes') ? 'bytes' : undefined;
+}
