@@ -33,7 +33,18 @@ const CURES: Readonly<Record<string, Cure>> = {
   ERR: 'repair',
 };
 
+/** Consumers with another `ordering` live in the group. */
+export class OrderingConflictError extends Error {
+  constructor(label: string, ordering: string) {
+    super(
+      `${label} is not read: consumers with another 'ordering' than '${ordering}' live in this group. Give all of them the same, ` +
+        `or stop the others: a few seconds after the last of them this one begins.`,
+    );
+  }
+}
+
 export function cureOf(error: unknown): Cure {
+  if (error instanceof OrderingConflictError) return 'repair';
   const word = wordOf(error);
   if (word === undefined) return 'wait';
   if (word === 'UNBLOCKED' && error instanceof Error && error.message.includes('no longer exists')) return 'ensure';
@@ -56,7 +67,10 @@ export class Troubles {
     const word = wordOf(error);
     if (cure !== 'repair' || word === undefined || word === this.#reported) return cure;
     this.#reported = word;
-    const text = `${this.scope.label} cannot be read: Redis answers ${word}. ${remedy(word)}`;
+    const text =
+      error instanceof OrderingConflictError
+        ? error.message
+        : `${this.scope.label} cannot be read: Redis answers ${word}. ${remedy(word)}`;
     report(this.scope, 'ERR_STREAM_READER', text);
     return cure;
   }
@@ -75,8 +89,9 @@ export class Troubles {
   }
 }
 
-/** First word of Redis' reply, if it was one: an error of ours or of ioredis. */
+/** First word of Redis' reply, if it was one: an error of the connection or of ioredis. `ORDERING` for ours. */
 function wordOf(error: unknown): string | undefined {
+  if (error instanceof OrderingConflictError) return 'ORDERING';
   if (error instanceof RedisUnavailableError || error instanceof RedisCommandError) return error.reply;
   return error instanceof Error ? /^[A-Z][A-Z0-9]+(?= |$)/.exec(error.message)?.[0] : undefined;
 }
