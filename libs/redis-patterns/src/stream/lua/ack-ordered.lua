@@ -5,23 +5,29 @@
 --- KEYS[3] parked: string  those that wait for their turn
 --- ARGV[1] group: string
 --- ARGV[2] consumer: string
---- ARGV[3...] ids: string
+--- ARGV[3...] ids: string  ascending
 --- RETURNS number  how many the consumer held
 --- EFFECT idempotent
---- @include lib/owner.lua
---- @include lib/notes.lua
 --- @include lib/lanes.lua
-local acknowledged = 0
+local owned = {}
+-- Of what lies between, the consumer holds little more: one look for all.
+for _, record in ipairs(redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[#ARGV], 1000000, ARGV[2])) do
+  owned[record[1]] = true
+end
+local done, entries = {}, {}
 for i = 3, #ARGV do
   local id = ARGV[i]
   -- Whoever has taken it over may be running it: then its key must wait for that run.
-  if owned(KEYS[1], ARGV[1], ARGV[2], id) then
-    local found = redis.call('XRANGE', KEYS[1], id, id)[1]
-    -- The first write is one that a full Redis takes, so that the whole script runs.
-    redis.call('XACK', KEYS[1], ARGV[1], id)
-    redis.call('XDEL', KEYS[1], id)
-    if found then finish(KEYS[2], KEYS[3], KEYS[1], id, found[2]) end
-    acknowledged = acknowledged + 1
+  if owned[id] then
+    done[#done + 1] = id
+    entries[#done] = redis.call('XRANGE', KEYS[1], id, id)[1] or false
   end
 end
-return acknowledged
+if #done == 0 then return 0 end
+-- The first write is one that a full Redis takes, so that the whole script runs.
+redis.call('XACK', KEYS[1], ARGV[1], unpack(done))
+redis.call('XDEL', KEYS[1], unpack(done))
+for i, id in ipairs(done) do
+  if entries[i] then finish(KEYS[2], KEYS[3], KEYS[1], id, entries[i][2]) end
+end
+return #done

@@ -9,7 +9,6 @@
 --- RETURNS number  -1 when the consumer does not hold it, else how many commands ran
 --- EFFECT once
 --- @include lib/owner.lua
---- @include lib/notes.lua
 --- @include lib/commands.lua
 --- @include lib/lanes.lua
 if not owned(KEYS[1], ARGV[1], ARGV[2], ARGV[3]) then return -1 end

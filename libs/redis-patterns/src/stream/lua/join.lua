@@ -14,7 +14,6 @@
 --- RETURNS 0 | 1  0 when it may not join
 --- EFFECT idempotent
 --- @include lib/time.lua
---- @include lib/notes.lua
 --- @include lib/keep.lua
 --- @include lib/lanes.lua
 local now, ordering = nowMs(), 'order:' .. ARGV[1]

@@ -8,7 +8,6 @@
 --- RETURNS [id: string, consumer: string, dueMs: number, waiting: number]  id: '' when nothing of the key is under way; consumer: '' when none has it; dueMs: time until its next attempt, -1 when it waits for none
 --- EFFECT read
 --- @include lib/time.lua
---- @include lib/notes.lua
 --- @include lib/lanes.lua
 local lane = laneOf({ 'key', ARGV[2] }, '')
 local id = redis.call('HGET', KEYS[3], lane)
@@ -18,8 +17,7 @@ local waiting = redis.call('ZLEXCOUNT', KEYS[4], first, last)
 local due = redis.call('ZSCORE', KEYS[2], id)
 if due then return { id, '', math.max(0, due - nowMs()), waiting } end
 for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '-', '+')) do
-  local _, notes = split(entry[2])
-  if notes['x-original-id'] == id then
+  if valueOf(entry[2], 'x-original-id') == id then
     local record = redis.call('XPENDING', KEYS[1], ARGV[1], entry[1], entry[1], 1)[1]
     return { id, record and record[2] or '', -1, waiting }
   end

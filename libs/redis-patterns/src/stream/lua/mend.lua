@@ -5,12 +5,10 @@
 --- KEYS[4] parked: string  those that wait for their turn
 --- RETURNS number  of lanes
 --- EFFECT idempotent
---- @include lib/notes.lua
 --- @include lib/lanes.lua
 local there = {}
 local function see(id, fields)
-  local _, notes = split(fields)
-  there[notes['x-original-id'] or id] = true
+  there[valueOf(fields, 'x-original-id') or id] = true
 end
 for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '-', '+')) do see(entry[1], entry[2]) end
 for _, packed in ipairs(redis.call('HVALS', KEYS[2])) do see('', cmsgpack.unpack(packed)) end

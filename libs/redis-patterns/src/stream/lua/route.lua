@@ -14,18 +14,24 @@
 --- @include lib/keep.lua
 --- @include lib/lanes.lua
 local held = redis.call('XPENDING', KEYS[2], ARGV[1])[1]
+local records = redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', ARGV[2])
 local ids, trimmed = {}, 0
-for _, record in ipairs(redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', ARGV[2])) do
-  local id = record[1]
-  local found = redis.call('XRANGE', KEYS[1], id, id)[1]
-  if found then
-    enter(KEYS[4], KEYS[5], KEYS[2], id, noted(found[2], id, '0', '0'))
-  else
-    trimmed = trimmed + 1
+if #records > 0 then
+  -- Nearly always they follow each other, so that one look finds them all.
+  local bodies = {}
+  for _, entry in ipairs(redis.call('XRANGE', KEYS[1], records[1][1], records[#records][1], 'COUNT', #records)) do
+    bodies[entry[1]] = entry[2]
   end
-  ids[#ids + 1] = id
-end
-if #ids > 0 then
+  for i, record in ipairs(records) do
+    local id = record[1]
+    local fields = bodies[id] or (redis.call('XRANGE', KEYS[1], id, id)[1] or {})[2]
+    if fields then
+      enter(KEYS[4], KEYS[5], KEYS[2], id, noted(fields, id, '0', '0'))
+    else
+      trimmed = trimmed + 1
+    end
+    ids[i] = id
+  end
   redis.call('XACK', KEYS[1], ARGV[1], unpack(ids))
   for i = 2, 5 do keep(KEYS[i], ARGV[3]) end
 end

@@ -26,8 +26,8 @@ import { Troubles } from './troubles.js';
 import { Upkeep } from './upkeep.js';
 
 const RETRY = { base: 50, max: 5000 };
-/** Pause after what only a person can repair. */
-const REPAIR_PAUSE = 5000;
+/** Pauses after what only a person can repair, and while others must leave. */
+const LONG_PAUSES = { repair: 5000, leave: 1000 };
 /** Time for the loops to end. */
 const GRACE = 1000;
 
@@ -253,7 +253,7 @@ export class StreamReader {
     const cure = this.#troubles.happened(error);
     if (cure === 'ensure') this.#groupIsKnown = false;
     if (cure === 'reset') this.#socket?.reset();
-    const ms = cure === 'repair' ? REPAIR_PAUSE : backoffDelay(++this.#failures, RETRY);
+    const ms = cure === 'repair' || cure === 'leave' ? LONG_PAUSES[cure] : backoffDelay(++this.#failures, RETRY);
     await sleep(ms, signal).catch(() => undefined);
   }
 }

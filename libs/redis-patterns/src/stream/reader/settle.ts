@@ -1,5 +1,6 @@
 import { runScript } from '../../scripting/index.js';
 import { backoffDelay } from '../../core/backoff.js';
+import { compareIds } from '../../core/stream-id.js';
 import { startTimer, type Timer } from '../../core/timer.js';
 import { ackOrderedScript, ackRetriedScript } from '../scripts.generated.js';
 import type { Held } from './held.js';
@@ -121,6 +122,7 @@ export class Acks {
       await runScript(context.connection, ackRetriedScript, [keys.retries], [group, ...ids]);
     } else {
       const { retries, lanes, parked } = keys;
+      ids.sort(compareIds);
       await runScript(context.connection, ackOrderedScript, [retries, lanes, parked], [group, consumer, ...ids]);
     }
     this.#confirm(entries);

@@ -1,11 +1,14 @@
 -- Order by key. A key has a lane, and a message without one is a lane of its own. `lanes` has the original id of the message whose
 -- turn it is: the only one of its lane that is in the retries, or waits for its next attempt. All others of the lane are in
 -- `parked`, a sorted set of equal scores: lane, padded original id, packed fields. So they stand as the stream has them.
-local function laneOf(fields, originalId)
+local function valueOf(fields, name)
   for i = 1, #fields, 2 do
-    if fields[i] == 'key' and fields[i + 1] ~= '' then return redis.sha1hex('key ' .. fields[i + 1]) end
+    if fields[i] == name then return fields[i + 1] end
   end
-  return redis.sha1hex('id ' .. originalId)
+end
+local function laneOf(fields, originalId)
+  local key = valueOf(fields, 'key')
+  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)
 end
 local function parkedName(lane, originalId)
   local ms, seq = string.match(originalId, '^(%d+)-(%d+)$')
@@ -32,15 +35,13 @@ local function passOn(lanes, parked, retries, lane)
     return
   end
   local fields = parkedFields(next)
-  local _, notes = split(fields)
   redis.call('ZREM', parked, next)
-  redis.call('HSET', lanes, lane, notes['x-original-id'])
+  redis.call('HSET', lanes, lane, valueOf(fields, 'x-original-id'))
   redis.call('XADD', retries, '*', unpack(fields))
 end
 -- An entry of the retries is done. One whose turn it never was passes nothing on.
 local function finish(lanes, parked, retries, id, fields)
-  local _, notes = split(fields)
-  local originalId = notes['x-original-id'] or id
+  local originalId = valueOf(fields, 'x-original-id') or id
   local lane = laneOf(fields, originalId)
   if redis.call('HGET', lanes, lane) == originalId then passOn(lanes, parked, retries, lane) end
 end
