@@ -8,7 +8,10 @@ import { clock } from './records.js';
 
 export const LEASE = 1000;
 export const ATTEMPTS = 2;
+const KEYS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 const PATIENCE = { timeout: 60_000, interval: 20 };
+
+const isHopeless = (seq: number): boolean => seq % 20 === 11;
 
 /** Processes that consume one stream in order of keys, and the account of what they have run. */
 export class KeyCrew {
@@ -46,6 +49,21 @@ export class KeyCrew {
     const seq = this.published.get(key) ?? 0;
     this.published.set(key, seq + 1);
     await this.streams.producer.publish('s', { key, seq, ...more }, { key });
+  }
+
+  /** Publishes until it is told to stop, each key in its order; some messages fail once, some always. */
+  publishOn(): () => Promise<unknown> {
+    let stopped = false;
+    const loops = KEYS.map(async (key) => {
+      for (let seq = 0; !stopped; seq++) {
+        await this.publish(key, isHopeless(seq) ? { fails: 9 } : seq % 6 === 2 ? { fails: 1 } : {});
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
+    });
+    return () => {
+      stopped = true;
+      return Promise.all(loops);
+    };
   }
 
   async kill(program: Program): Promise<void> {
@@ -91,7 +109,27 @@ export class KeyCrew {
     const crashed = this.#programs
       .filter(({ running, pid, ending }) => !running && !this.#deaths.has(pid) && ending?.code !== 0)
       .map(({ output }) => output);
-    return [...outOfOrder(runs), ...neverRun(runs, this.published), ...open, ...crashed];
+    const buried = await this.#wronglyBuried();
+    return [...outOfOrder(runs), ...neverRun(runs, this.published), ...open, ...crashed, ...buried];
+  }
+
+  /** Dead letters that are none, none of what ought to be one, and several of one message. */
+  async #wronglyBuried(): Promise<string[]> {
+    const letters = await this.streams.admin.deadLetters('s', 'g').list({ limit: 10_000 });
+    const counts = new Map<string, number>();
+    for (const { key, body } of letters) {
+      const name = `${key} ${(body as KeyBody).seq}`;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    const all = [...this.published].flatMap(([key, count]) =>
+      Array.from({ length: count }, (_, seq) => ({
+        name: `${key} ${seq}`,
+        due: KEYS.includes(key) && isHopeless(seq),
+      })),
+    );
+    return all
+      .filter(({ name, due }) => (counts.get(name) ?? 0) !== (due ? 1 : 0))
+      .map(({ name }) => `${name} has ${counts.get(name) ?? 0} dead letters`);
   }
 
   async dismiss(): Promise<void> {
