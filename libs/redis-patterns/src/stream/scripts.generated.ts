@@ -15,7 +15,7 @@ import type { Script } from '../scripting/index.js';
  */
 export const ackOrderedScript: Script<[retries: string, lanes: string, parked: string], [group: string, consumer: string, ...ids: string[]], number> = {
   name: 'stream.ack-ordered',
-  sha: '6fb5700a7ef911688144ee2fb6c2a01929b6ba06',
+  sha: 'cd017138c5762ecb03b1aca6d36b0f4c4cb297a6',
   effect: 'idempotent',
   lua: [
     "local function valueOf(fields, name)",
@@ -28,7 +28,7 @@ export const ackOrderedScript: Script<[retries: string, lanes: string, parked: s
     "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
     "end",
     "local function parkedName(lane, originalId)",
-    "  local ms, seq = string.match(originalId, '^(%d+)-(%d+)$')",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
     "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
     "end",
     "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
@@ -170,7 +170,7 @@ export const claimScript: Script<[source: string], [group: string, consumer: str
  */
 export const commitOrderedScript: Script<[retries: string, ...keys: string[]], [group: string, consumer: string, id: string, commands: string], number> = {
   name: 'stream.commit-ordered',
-  sha: '0c6b95dcedbd5042a7649522f289d4d56b579b3c',
+  sha: '1c38395b03144fb642b11272c664c413d5f8b17d',
   effect: 'once',
   lua: [
     "local function owned(stream, group, consumer, id)",
@@ -199,7 +199,7 @@ export const commitOrderedScript: Script<[retries: string, ...keys: string[]], [
     "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
     "end",
     "local function parkedName(lane, originalId)",
-    "  local ms, seq = string.match(originalId, '^(%d+)-(%d+)$')",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
     "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
     "end",
     "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
@@ -301,7 +301,7 @@ export const commitScript: Script<[source: string, ...keys: string[]], [group: s
  */
 export const deadLetterOrderedScript: Script<[retries: string, deadLetters: string, lanes: string, parked: string], [group: string, consumer: string, id: string, isRetry: number, maxLen: number, maxAgeMs: number, facts: string, fromMemory: number, ...fields: string[]], number | string> = {
   name: 'stream.dead-letter-ordered',
-  sha: 'e3c135e827d7cd5d6787422b572fd01d85c04cad',
+  sha: '67dd85358fae13058179f945cbacecc7357b3b85',
   effect: 'idempotent',
   lua: [
     "local function nowMs()",
@@ -376,7 +376,7 @@ export const deadLetterOrderedScript: Script<[retries: string, deadLetters: stri
     "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
     "end",
     "local function parkedName(lane, originalId)",
-    "  local ms, seq = string.match(originalId, '^(%d+)-(%d+)$')",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
     "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
     "end",
     "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
@@ -703,7 +703,7 @@ export const figuresScript: Script<[stream: string, retries: string, due: string
  */
 export const joinScript: Script<[meta: string, members: string, retries: string, lanes: string, parked: string], [group: string, ordering: 'none' | 'key', consumer: string, aliveMs: number, membersTtlMs: number, ttlMs: number], 0 | 1> = {
   name: 'stream.join',
-  sha: '41636148b40d5b23e37b1e5b7ba43c0297ab416c',
+  sha: '4ecd541cdc6fd8b103c1bcdd78a68ff14e3ca341',
   effect: 'idempotent',
   lua: [
     "local function nowMs()",
@@ -724,7 +724,7 @@ export const joinScript: Script<[meta: string, members: string, retries: string,
     "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
     "end",
     "local function parkedName(lane, originalId)",
-    "  local ms, seq = string.match(originalId, '^(%d+)-(%d+)$')",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
     "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
     "end",
     "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
@@ -789,7 +789,7 @@ export const joinScript: Script<[meta: string, members: string, retries: string,
  */
 export const laneScript: Script<[retries: string, due: string, lanes: string, parked: string], [group: string, key: string], [id: string, consumer: string, dueMs: number, waiting: number]> = {
   name: 'stream.lane',
-  sha: '77473987d04dc7d3bd0d133a4082b65b4a91adb2',
+  sha: 'b74bb8f48e067c2d6eacc2fb903a0ee5245a5bd2',
   effect: 'read',
   lua: [
     "local function nowMs()",
@@ -807,7 +807,7 @@ export const laneScript: Script<[retries: string, due: string, lanes: string, pa
     "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
     "end",
     "local function parkedName(lane, originalId)",
-    "  local ms, seq = string.match(originalId, '^(%d+)-(%d+)$')",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
     "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
     "end",
     "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
@@ -894,7 +894,7 @@ export const leaveScript: Script<[stream: string, retries: string, members: stri
  */
 export const mendScript: Script<[retries: string, dueBody: string, lanes: string, parked: string], [], number> = {
   name: 'stream.mend',
-  sha: '33c85fa176e873862493ecd9e6ca75ea7b5e76de',
+  sha: 'f2659b86df7c9837b84fbb1f9c77e602f1d82177',
   effect: 'idempotent',
   lua: [
     "local function valueOf(fields, name)",
@@ -907,7 +907,7 @@ export const mendScript: Script<[retries: string, dueBody: string, lanes: string
     "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
     "end",
     "local function parkedName(lane, originalId)",
-    "  local ms, seq = string.match(originalId, '^(%d+)-(%d+)$')",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
     "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
     "end",
     "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
@@ -1240,7 +1240,7 @@ export const renewScript: Script<[source: string], [group: string, consumer: str
  */
 export const replayScript: Script<[source: string, retries: string, meta: string, lanes: string, parked: string], [isDeadLetter: number, ttlMs: number, group: string, ...ids: string[]], number> = {
   name: 'stream.replay',
-  sha: '3b299f265770c9823c6e364efb5f9663f2060f95',
+  sha: 'd5e28b97cd538b2f7b4e40f306fe93455d7f8b0d',
   effect: 'once',
   lua: [
     "local NOTES = { ['x-original-id'] = true, ['x-attempt'] = true, ['x-first-failed'] = true, ['x-deliveries'] = true }",
@@ -1279,7 +1279,7 @@ export const replayScript: Script<[source: string, retries: string, meta: string
     "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
     "end",
     "local function parkedName(lane, originalId)",
-    "  local ms, seq = string.match(originalId, '^(%d+)-(%d+)$')",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
     "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
     "end",
     "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
@@ -1455,7 +1455,7 @@ export const retryScript: Script<[source: string, due: string, dueBody: string, 
  */
 export const routeScript: Script<[stream: string, retries: string, due: string, lanes: string, parked: string], [group: string, limit: number, ttlMs: number], [routed: number, waiting: number, trimmed: number, orphans: number]> = {
   name: 'stream.route',
-  sha: '446f262c52f57e2cc5cba73b5458aeafc86f5add',
+  sha: 'acc4f863dd1110037cdba51b19134904b655b74d',
   effect: 'idempotent',
   lua: [
     "local NOTES = { ['x-original-id'] = true, ['x-attempt'] = true, ['x-first-failed'] = true, ['x-deliveries'] = true }",
@@ -1494,7 +1494,7 @@ export const routeScript: Script<[stream: string, retries: string, due: string, 
     "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
     "end",
     "local function parkedName(lane, originalId)",
-    "  local ms, seq = string.match(originalId, '^(%d+)-(%d+)$')",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
     "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
     "end",
     "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",

@@ -50,7 +50,6 @@ export class Claims {
 
   /** Goes on where the previous sweep ended, so that no number of living entries hides a dead one behind them. */
   async sweep(signal: AbortSignal): Promise<void> {
-    await this.lanes?.sweep();
     for (const plane of this.planes) await this.#sweepPlane(plane, signal);
   }
 

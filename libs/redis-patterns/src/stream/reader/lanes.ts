@@ -1,3 +1,4 @@
+import { raceSignal, sleep } from '../../core/abort.js';
 import { runScript } from '../../scripting/index.js';
 import { mendScript, routeScript } from '../scripts.generated.js';
 import { warnOfTrimmed, type ReaderScope } from './scope.js';
@@ -26,8 +27,23 @@ export class Lanes {
     await this.#route();
   }
 
+  /** Looks every half lease, with jitter, for what a reader that died has left undone; until the signal aborts. */
+  async serve(joined: Promise<void>, signal: AbortSignal): Promise<void> {
+    const { lease } = this.scope.options;
+    try {
+      await raceSignal(joined, signal);
+      for (;;) {
+        // The gate has reported what failed; the next look tries again.
+        await this.#mend().catch(() => undefined);
+        await sleep((lease / 2) * (0.75 + Math.random() / 2), signal);
+      }
+    } catch {
+      // The signal: the reader stops.
+    }
+  }
+
   /** As {@link route}, and repairs lanes whose message was deleted by hand. */
-  async sweep(): Promise<void> {
+  async #mend(): Promise<void> {
     if ((await this.#route()) <= 0) return;
     const { context, keys } = this.scope;
     await runScript(context.connection, mendScript, [keys.retries, keys.dueBody, keys.lanes, keys.parked], []);

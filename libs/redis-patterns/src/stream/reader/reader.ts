@@ -128,6 +128,7 @@ export class StreamReader {
     this.#loops = Promise.all([
       this.#serve(),
       this.#claims.serve(this.#joined, signal),
+      this.#lanes?.serve(this.#joined, signal),
       this.#upkeep.serve(this.ready, signal),
     ]);
     this.#promoter.start();

@@ -11,7 +11,7 @@ local function laneOf(fields, originalId)
   return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)
 end
 local function parkedName(lane, originalId)
-  local ms, seq = string.match(originalId, '^(%d+)-(%d+)$')
+  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')
   return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq
 end
 -- All parked ones of a lane: what follows it is a digit.
