@@ -74,8 +74,7 @@ export class Handlers {
   @StreamConsumer({ stream: orders, group: 'billing', type: 'shipped' })
   wrong(): void {}
 
-  // @ts-expect-error not in this version
-  @StreamConsumer({ stream: orders, group: 'billing', ordering: 'key' })
+  @StreamConsumer({ stream: orders, group: 'ordered', ordering: 'key', maxParked: 100 })
   ordered(): void {}
 }
 

@@ -119,6 +119,7 @@ export {
   type StreamGroupInfo,
   type StreamInfo,
   type StreamLag,
+  type StreamLane,
   type StreamName,
   type StreamOptions,
   type StreamPendingInfo,

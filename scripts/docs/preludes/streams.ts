@@ -8,6 +8,9 @@ export declare class Invoices {
 export declare class SearchIndex {
   bulk(bodies: readonly unknown[]): Promise<number[]>;
 }
+export declare class Ledger {
+  append(account: string | undefined, booking: unknown, options: { idempotencyKey: string }): Promise<void>;
+}
 
 export const z = zod;
 export declare const producer: StreamProducer;

@@ -143,6 +143,7 @@ describe('health', () => {
       pending: 1,
       oldestMs: 5000,
       retries: 0,
+      parked: 0,
       deadLetters: 0,
       members: 1,
       inFlight: 0,

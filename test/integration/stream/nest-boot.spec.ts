@@ -41,6 +41,18 @@ describeOn('standalone', 'an application whose consumers cannot work', { user: '
     expect(message).not.toMatch(/lease/);
   });
 
+  it('a method takes batches of a group that is ordered by key', async () => {
+    class A {
+      @StreamConsumer({ stream: 'orders', group: 'g', type: 'placed', ordering: 'key' })
+      async first(): Promise<void> {}
+      @StreamConsumer({ stream: 'orders', group: 'g', type: 'paid', batch: { size: 10 } })
+      async second(): Promise<void> {}
+    }
+    expect((await nest.bootFailure([A])).message).toMatch(
+      /A\.second[^]*batch: cannot be combined with ordering: 'key'/,
+    );
+  });
+
   it('an option is wrong', async () => {
     class A {
       @StreamConsumer({ stream: 'orders', group: '', concurency: 3, lease: '5 s', startFrom: 'now' } as never)

@@ -45,6 +45,30 @@ describeOnEachTopology('@StreamConsumer', { user: 'stream' }, (topology) => {
 describeOn('standalone', '@StreamConsumer and Nest', { user: 'stream' }, (topology) => {
   const nest = useApplications(topology);
 
+  it('runs messages of a key in order for all methods of a group that one of them says it of', async () => {
+    const seen: unknown[] = [];
+    const first = gate();
+    @Injectable()
+    class Ledger {
+      @StreamConsumer({ ...orders, type: 'opened', ordering: 'key' })
+      async open(body: unknown): Promise<void> {
+        await first.opened;
+        seen.push(body);
+      }
+      @StreamConsumer({ ...orders, type: 'booked' })
+      async book(body: unknown): Promise<void> {
+        seen.push(body);
+      }
+    }
+    await nest.boot({ providers: [Ledger] });
+    await nest.publish(1, { type: 'opened', key: 'a' });
+    await nest.publish(2, { type: 'booked', key: 'a' });
+    await nest.publish(3, { type: 'booked', key: 'b' });
+    await eventually(() => expect(seen).toEqual([3]));
+    first.open();
+    await eventually(() => expect(seen).toEqual([3, 1, 2]));
+  });
+
   it('finds handlers of controllers, factories, values and base classes, and counts an alias once', async () => {
     const seen: string[] = [];
     @Controller()

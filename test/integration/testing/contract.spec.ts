@@ -19,6 +19,7 @@ const SUITES = [
   'stream/publish',
   'stream/retries',
   'stream/settle',
+  'stream/ordering',
   'session/sessions',
   'token/tokens',
   'leaderboard/boards',

@@ -48,8 +48,17 @@ export interface StreamConsumerOptions<
    * fewer. A batch takes one place of `concurrency`.
    */
   batch?: { size: number; wait?: Duration };
-  /** Only `'none'` in this version: messages start in order, and run side by side. */
-  ordering?: 'none';
+  /**
+   * Reader. `'none'`, the default: messages run side by side. `'key'`: those of one key (`key` of `publish`) run one after the
+   * other, in the order of the stream, in whichever process; while one waits for its next attempt its key waits, and all
+   * other keys go on. Messages without a key wait for nobody. Not with `batch`.
+   */
+  ordering?: 'none' | 'key';
+  /**
+   * Reader. With `ordering: 'key'`: messages of the group that wait for their key or for a consumer, about, before no more are
+   * taken from the stream. Default 1000.
+   */
+  maxParked?: number;
   /** Reader. Where a new group begins: `'0'` (default), `'$'` (only what comes later), an id, or a time. */
   startFrom?: string | Date;
   /** Reader. Handlers that run at the same time in this process. Default 10. */
@@ -100,6 +109,8 @@ export interface ResolvedReaderOptions {
   readonly consumerName: string | undefined;
   readonly onUnknownType: 'dead-letter' | 'ack' | 'retry';
   readonly deadLetter: false | { readonly maxLen: number; readonly maxAge: number; readonly stack: boolean };
+  readonly ordering: 'none' | 'key';
+  readonly maxParked: number;
 }
 
 export interface ResolvedConsumerOptions {
@@ -127,6 +138,8 @@ export function withReaderDefaults(given: Partial<ResolvedReaderOptions>, larges
     consumerName: undefined,
     onUnknownType: 'dead-letter',
     deadLetter: { maxLen: 100_000, maxAge: 30 * 86_400_000, stack: false },
+    ordering: 'none',
+    maxParked: 1000,
     ...given,
     concurrency,
   };

@@ -36,9 +36,8 @@ const schema = z.strictObject({
   batch: z
     .strictObject({ size: z.int().min(1).max(10_000), wait: durationSchema({ max: 60_000 }).prefault(50) })
     .optional(),
-  ordering: z
-    .literal('none', "can only be 'none' in this version: for work on one key use a lock, or 'concurrency: 1'")
-    .optional(),
+  ordering: z.enum(['none', 'key']).optional(),
+  maxParked: z.int().min(1).max(1_000_000).optional(),
   startFrom: startFrom.optional(),
   concurrency: z.int().min(1).max(10_000).optional(),
   prefetch: z.int().min(0).max(100_000).optional(),
@@ -61,7 +60,7 @@ const schema = z.strictObject({
 export function resolveConsumerOptions(raw: unknown, where: string): ResolvedConsumerOptions {
   const options = parseOptions(schema, raw ?? {}, where);
   const { stream, group, type, schema: shape, startFrom: start } = options;
-  const { retry, timeout, slowAfter, batch, ordering: _ordering, ...rest } = options;
+  const { retry, timeout, slowAfter, batch, ...rest } = options;
   const { stream: _stream, group: _group, type: _type, schema: _schema, startFrom: _start, ...reader } = rest;
   const given = Object.fromEntries(Object.entries(reader).filter(([, value]) => value !== undefined));
   return {

@@ -1,8 +1,7 @@
 import { runScript } from '../scripting/index.js';
 import { decodeHeaders, readFields, toRecord } from './message.js';
 import { replayScript } from './scripts.generated.js';
-import type { KnownStream, PayloadCodec } from './stream-book.js';
-import type { GroupKeys } from './stream-keys.js';
+import type { KnownGroup, PayloadCodec } from './stream-book.js';
 
 /** A message that a group could not process. */
 export interface DeadLetter {
@@ -53,7 +52,7 @@ const CHUNK = 100;
 /** @internal */
 export class GroupDeadLetters implements DeadLetters {
   constructor(
-    private readonly known: KnownStream & { readonly keys: GroupKeys },
+    private readonly known: KnownGroup,
     private readonly ttl: number,
   ) {}
 
@@ -78,8 +77,8 @@ export class GroupDeadLetters implements DeadLetters {
       replayed += await runScript(
         context.connection,
         replayScript,
-        [keys.deadLetters, keys.retries],
-        [1, this.ttl, ...ids],
+        [keys.deadLetters, keys.retries, keys.meta, keys.lanes, keys.parked],
+        [1, this.ttl, this.known.group, ...ids],
       );
     }
     return replayed;
@@ -119,7 +118,7 @@ export class GroupDeadLetters implements DeadLetters {
     }
   }
 
-  #read<T>(name: string, send: Parameters<KnownStream['context']['connection']['run']>[0]['send']): Promise<T> {
+  #read<T>(name: string, send: Parameters<KnownGroup['context']['connection']['run']>[0]['send']): Promise<T> {
     const { context, keys } = this.known;
     return context.connection.run({ name, effect: 'read', key: keys.deadLetters, send }) as Promise<T>;
   }

@@ -7,6 +7,7 @@ export type {
 } from './consumer.options.js';
 export type { DeadLetter, DeadLetters, DeadLetterSelection } from './dead-letters.js';
 export type { StreamLag } from './figures.js';
+export type { StreamLane } from './lane.js';
 export { MessageInvalidError, type MessageSchema, type SchemaClass } from './message-schema.js';
 export type { StandardSchema } from '../core/standard-schema.js';
 export type { PublishItem, PublishOptions } from './producer/publisher.js';

@@ -29,18 +29,21 @@ describe('options of streams', () => {
   });
 
   it.each([
-    [{ ordering: 'key' }, "ordering: can only be 'none' in this version"],
+    [{ ordering: 'keys' }, "ordering: must be one of 'none', 'key'"],
     [{ schema: 7 }, 'schema: must be a Standard Schema'],
     [{ batch: { size: 0 } }, 'batch.size'],
     [{ lease: 10 }, 'lease: must be at least 1s'],
     [{ startFrom: 'end' }, "startFrom: must be '0', '$'"],
-    [{ maxParked: 10 }, 'maxParked'],
+    [{ maxParked: 0 }, 'maxParked'],
   ])('of a consumer name what is wrong: %j', (given, message) => {
     expect(() => parse(given)).toThrow(message);
   });
 
-  it('of streams refuse partitions, which do not exist yet', () => {
-    expect(() => defineStream({ name: 's', partitions: 4 as never })).toThrow('partitions: only 1 exists');
+  it.each([0, 1.5, '4'])('of streams refuse a number of partitions that is none: %j', (partitions) => {
+    expect(() => defineStream({ name: 's', partitions: partitions as never })).toThrow('partitions: must be a whole');
+    const streams = { s: { partitions } };
+    expect(() => resolveStreamOptions({ streams }, 'the spec')).toThrow('streams.s.partitions');
+    expect(defineStream({ name: 's', partitions: 4 })).toEqual({ name: 's', partitions: 4 });
   });
 
   it('of a reader follow from those that were given', () => {

@@ -2,12 +2,11 @@ import { InvalidOptionsError } from '../core/errors.js';
 import type { ResolvedConsumerOptions, ResolvedReaderOptions } from './consumer.options.js';
 import type { StreamReader } from './reader/reader.js';
 import { Routes, type Route } from './reader/routes.js';
-import type { KnownStream } from './stream-book.js';
-import type { GroupKeys } from './stream-keys.js';
+import type { KnownGroup } from './stream-book.js';
 
 /** One reader to be, and who said what about it. */
 export interface Registration {
-  readonly known: KnownStream & { readonly keys: GroupKeys };
+  readonly known: KnownGroup;
   readonly group: string;
   readonly routes: Routes;
   readonly options: Map<keyof ResolvedReaderOptions, { value: unknown; by: string }>;
@@ -51,8 +50,24 @@ export function addRoute(registration: Registration, options: ResolvedConsumerOp
   if (rival !== undefined) throw typeConflict(registration, options.types, route.name, rival.name);
   if (route.options.batch !== undefined && registration.reader !== undefined)
     throw tooLate(registration, 'batch', route.name);
+  refuseOrderedBatch(registration, options, route);
   mergeOptions(registration, options.reader, route.name);
   registration.routes.add(options.types, route);
+}
+
+/** The messages of a batch run together, those of one key one after the other. */
+function refuseOrderedBatch(
+  { options, routes, known, group }: Registration,
+  own: ResolvedConsumerOptions,
+  route: Route,
+): void {
+  const batched = route.options.batch === undefined ? routes.batched : route;
+  const ordering = own.reader.ordering ?? options.get('ordering')?.value;
+  if (batched === undefined || ordering !== 'key') return;
+  const message =
+    `cannot be combined with ordering: 'key', which holds for all consumers of ${known.name}/${group}: take messages one by ` +
+    `one (leave 'batch' out), or put the batches into a group of their own`;
+  throw new InvalidOptionsError(batched.name, [{ path: 'batch', message }]);
 }
 
 /** What one consumer says of the reader holds for all; two that say different things cannot both be right. */

@@ -2,6 +2,85 @@
 import type { Script } from '../scripting/index.js';
 
 /**
+ * Acknowledges entries of a group that is ordered by key, as far as the consumer still holds them, and gives the next messages of
+ * their keys their turn.
+ *
+ * - `KEYS[1]` retries
+ * - `KEYS[2]` lanes: lane -> original id of the message whose turn it is
+ * - `KEYS[3]` parked: those that wait for their turn
+ * - `ARGV[1]` group
+ * - `ARGV[2]` consumer
+ * - `ARGV[3...]` ids: ascending
+ * - returns how many the consumer held
+ */
+export const ackOrderedScript: Script<[retries: string, lanes: string, parked: string], [group: string, consumer: string, ...ids: string[]], number> = {
+  name: 'stream.ack-ordered',
+  sha: 'cd017138c5762ecb03b1aca6d36b0f4c4cb297a6',
+  effect: 'idempotent',
+  lua: [
+    "local function valueOf(fields, name)",
+    "  for i = 1, #fields, 2 do",
+    "    if fields[i] == name then return fields[i + 1] end",
+    "  end",
+    "end",
+    "local function laneOf(fields, originalId)",
+    "  local key = valueOf(fields, 'key')",
+    "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
+    "end",
+    "local function parkedName(lane, originalId)",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
+    "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
+    "end",
+    "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
+    "local function parkedFields(member) return cmsgpack.unpack(string.sub(member, 81)) end",
+    "local function enter(lanes, parked, retries, originalId, fields)",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HSETNX', lanes, lane, originalId) == 1 then",
+    "    redis.call('XADD', retries, '*', unpack(fields))",
+    "  else",
+    "    redis.call('ZADD', parked, 0, parkedName(lane, originalId) .. cmsgpack.pack(fields))",
+    "  end",
+    "end",
+    "local function passOn(lanes, parked, retries, lane)",
+    "  local first, last = rangeOf(lane)",
+    "  local next = redis.call('ZRANGE', parked, first, last, 'BYLEX', 'LIMIT', 0, 1)[1]",
+    "  if not next then",
+    "    redis.call('HDEL', lanes, lane)",
+    "    return",
+    "  end",
+    "  local fields = parkedFields(next)",
+    "  redis.call('ZREM', parked, next)",
+    "  redis.call('HSET', lanes, lane, valueOf(fields, 'x-original-id'))",
+    "  redis.call('XADD', retries, '*', unpack(fields))",
+    "end",
+    "local function finish(lanes, parked, retries, id, fields)",
+    "  local originalId = valueOf(fields, 'x-original-id') or id",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HGET', lanes, lane) == originalId then passOn(lanes, parked, retries, lane) end",
+    "end",
+    "local owned = {}",
+    "for _, record in ipairs(redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[#ARGV], 1000000, ARGV[2])) do",
+    "  owned[record[1]] = true",
+    "end",
+    "local done, entries = {}, {}",
+    "for i = 3, #ARGV do",
+    "  local id = ARGV[i]",
+    "  if owned[id] then",
+    "    done[#done + 1] = id",
+    "    entries[#done] = redis.call('XRANGE', KEYS[1], id, id)[1] or false",
+    "  end",
+    "end",
+    "if #done == 0 then return 0 end",
+    "redis.call('XACK', KEYS[1], ARGV[1], unpack(done))",
+    "redis.call('XDEL', KEYS[1], unpack(done))",
+    "for i, id in ipairs(done) do",
+    "  if entries[i] then finish(KEYS[2], KEYS[3], KEYS[1], id, entries[i][2]) end",
+    "end",
+    "return #done",
+  ].join('\n'),
+};
+
+/**
  * Acknowledges retries and deletes them: nobody else reads them.
  *
  * - `KEYS[1]` retries
@@ -78,6 +157,89 @@ export const claimScript: Script<[source: string], [group: string, consumer: str
 };
 
 /**
+ * Runs the commands of a handler, acknowledges its entry and gives the next message of its key its turn, if the consumer still
+ * holds it: all of it or nothing.
+ *
+ * - `KEYS[1]` retries
+ * - `KEYS[2...]` keys: of the commands, then the lanes and the parked messages of the group
+ * - `ARGV[1]` group
+ * - `ARGV[2]` consumer
+ * - `ARGV[3]` id
+ * - `ARGV[4]` commands: JSON list of lists: texts, and for a key its number in KEYS
+ * - returns -1 when the consumer does not hold it, else how many commands ran
+ */
+export const commitOrderedScript: Script<[retries: string, ...keys: string[]], [group: string, consumer: string, id: string, commands: string], number> = {
+  name: 'stream.commit-ordered',
+  sha: '1c38395b03144fb642b11272c664c413d5f8b17d',
+  effect: 'once',
+  lua: [
+    "local function owned(stream, group, consumer, id)",
+    "  local record = redis.call('XPENDING', stream, group, id, id, 1)[1]",
+    "  if not record then return false, false end",
+    "  if record[2] ~= consumer then return false, true end",
+    "  return record, true",
+    "end",
+    "local function runCommands(json)",
+    "  local commands = cjson.decode(json)",
+    "  for _, command in ipairs(commands) do",
+    "    for i, part in ipairs(command) do",
+    "      if type(part) == 'number' then command[i] = KEYS[part] end",
+    "    end",
+    "    redis.call(unpack(command))",
+    "  end",
+    "  return #commands",
+    "end",
+    "local function valueOf(fields, name)",
+    "  for i = 1, #fields, 2 do",
+    "    if fields[i] == name then return fields[i + 1] end",
+    "  end",
+    "end",
+    "local function laneOf(fields, originalId)",
+    "  local key = valueOf(fields, 'key')",
+    "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
+    "end",
+    "local function parkedName(lane, originalId)",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
+    "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
+    "end",
+    "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
+    "local function parkedFields(member) return cmsgpack.unpack(string.sub(member, 81)) end",
+    "local function enter(lanes, parked, retries, originalId, fields)",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HSETNX', lanes, lane, originalId) == 1 then",
+    "    redis.call('XADD', retries, '*', unpack(fields))",
+    "  else",
+    "    redis.call('ZADD', parked, 0, parkedName(lane, originalId) .. cmsgpack.pack(fields))",
+    "  end",
+    "end",
+    "local function passOn(lanes, parked, retries, lane)",
+    "  local first, last = rangeOf(lane)",
+    "  local next = redis.call('ZRANGE', parked, first, last, 'BYLEX', 'LIMIT', 0, 1)[1]",
+    "  if not next then",
+    "    redis.call('HDEL', lanes, lane)",
+    "    return",
+    "  end",
+    "  local fields = parkedFields(next)",
+    "  redis.call('ZREM', parked, next)",
+    "  redis.call('HSET', lanes, lane, valueOf(fields, 'x-original-id'))",
+    "  redis.call('XADD', retries, '*', unpack(fields))",
+    "end",
+    "local function finish(lanes, parked, retries, id, fields)",
+    "  local originalId = valueOf(fields, 'x-original-id') or id",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HGET', lanes, lane) == originalId then passOn(lanes, parked, retries, lane) end",
+    "end",
+    "if not owned(KEYS[1], ARGV[1], ARGV[2], ARGV[3]) then return -1 end",
+    "local found = redis.call('XRANGE', KEYS[1], ARGV[3], ARGV[3])[1]",
+    "local count = runCommands(ARGV[4])",
+    "redis.call('XACK', KEYS[1], ARGV[1], ARGV[3])",
+    "redis.call('XDEL', KEYS[1], ARGV[3])",
+    "if found then finish(KEYS[#KEYS - 1], KEYS[#KEYS], KEYS[1], ARGV[3], found[2]) end",
+    "return count",
+  ].join('\n'),
+};
+
+/**
  * Runs the commands of a handler and acknowledges its entry, if the consumer still holds it: both or nothing.
  *
  * - `KEYS[1]` source: the stream or the retries of the group: where the entry is
@@ -91,7 +253,7 @@ export const claimScript: Script<[source: string], [group: string, consumer: str
  */
 export const commitScript: Script<[source: string, ...keys: string[]], [group: string, consumer: string, id: string, isRetry: number, commands: string], number> = {
   name: 'stream.commit',
-  sha: 'a0464ee9aeb6603a91e3d40233402dc5ca0988c5',
+  sha: '17b50657931011179081f7c923d4b9ede8a216a8',
   effect: 'once',
   lua: [
     "local function owned(stream, group, consumer, id)",
@@ -100,39 +262,46 @@ export const commitScript: Script<[source: string, ...keys: string[]], [group: s
     "  if record[2] ~= consumer then return false, true end",
     "  return record, true",
     "end",
-    "if not owned(KEYS[1], ARGV[1], ARGV[2], ARGV[3]) then return -1 end",
-    "local commands = cjson.decode(ARGV[5])",
-    "for _, command in ipairs(commands) do",
-    "  for i, part in ipairs(command) do",
-    "    if type(part) == 'number' then command[i] = KEYS[part] end",
+    "local function runCommands(json)",
+    "  local commands = cjson.decode(json)",
+    "  for _, command in ipairs(commands) do",
+    "    for i, part in ipairs(command) do",
+    "      if type(part) == 'number' then command[i] = KEYS[part] end",
+    "    end",
+    "    redis.call(unpack(command))",
     "  end",
-    "  redis.call(unpack(command))",
+    "  return #commands",
     "end",
+    "if not owned(KEYS[1], ARGV[1], ARGV[2], ARGV[3]) then return -1 end",
+    "local count = runCommands(ARGV[5])",
     "redis.call('XACK', KEYS[1], ARGV[1], ARGV[3])",
     "if ARGV[4] == '1' then redis.call('XDEL', KEYS[1], ARGV[3]) end",
-    "return #commands",
+    "return count",
   ].join('\n'),
 };
 
 /**
- * Moves an entry to the dead letters of its group, if the consumer still holds it. A repetition finds it acknowledged.
+ * Moves an entry of a group that is ordered by key to the dead letters, if the consumer still holds it, and gives the next message
+ * of its key its turn. A repetition finds it acknowledged.
  *
- * - `KEYS[1]` source: the stream or the retries of the group: where the entry is
+ * - `KEYS[1]` retries
  * - `KEYS[2]` deadLetters
+ * - `KEYS[3]` lanes: lane -> original id of the message whose turn it is
+ * - `KEYS[4]` parked: those that wait for their turn
  * - `ARGV[1]` group
  * - `ARGV[2]` consumer
  * - `ARGV[3]` id
- * - `ARGV[4]` isRetry: 1: the source is the retries, from which what is done is deleted
+ * - `ARGV[4]` isRetry: 1
  * - `ARGV[5]` maxLen: of the dead letters, about
  * - `ARGV[6]` maxAgeMs: of a dead letter
  * - `ARGV[7]` facts: JSON list of names and values to add
- * - `ARGV[8]` fromMemory: 1: the entry was trimmed from the stream, its fields are `fields`
+ * - `ARGV[8]` fromMemory: 1: the entry was deleted from the retries, its fields are `fields`
  * - `ARGV[9...]` fields: names and values
  * - returns -2 when the fields must come from memory, -1 when the consumer does not hold it, else its new id
  */
-export const deadLetterScript: Script<[source: string, deadLetters: string], [group: string, consumer: string, id: string, isRetry: number, maxLen: number, maxAgeMs: number, facts: string, fromMemory: number, ...fields: string[]], number | string> = {
-  name: 'stream.dead-letter',
-  sha: 'cc1b77c5ce9c38850ceecf341438445d794538bd',
+export const deadLetterOrderedScript: Script<[retries: string, deadLetters: string, lanes: string, parked: string], [group: string, consumer: string, id: string, isRetry: number, maxLen: number, maxAgeMs: number, facts: string, fromMemory: number, ...fields: string[]], number | string> = {
+  name: 'stream.dead-letter-ordered',
+  sha: '67dd85358fae13058179f945cbacecc7357b3b85',
   effect: 'idempotent',
   lua: [
     "local function nowMs()",
@@ -182,18 +351,151 @@ export const deadLetterScript: Script<[source: string, deadLetters: string], [gr
     "  for i = first, #ARGV do fields[#fields + 1] = ARGV[i] end",
     "  return fields",
     "end",
-    "local found = heldFields(KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[8], 9)",
-    "if type(found) == 'number' then return found end",
-    "local fields, notes = split(found)",
-    "for _, value in ipairs(cjson.decode(ARGV[7])) do fields[#fields + 1] = value end",
-    "local now = nowMs()",
-    "local times = { 'x-dlq-first-failed', notes['x-first-failed'] or text(now), 'x-dlq-at', text(now) }",
-    "for _, value in ipairs(times) do fields[#fields + 1] = value end",
-    "local added = redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[5], '*', unpack(fields))",
-    "redis.call('XTRIM', KEYS[2], 'MINID', '~', text(now - ARGV[6]))",
-    "redis.call('PEXPIRE', KEYS[2], ARGV[6])",
-    "redis.call('XACK', KEYS[1], ARGV[1], ARGV[3])",
-    "if ARGV[4] == '1' then redis.call('XDEL', KEYS[1], ARGV[3]) end",
+    "local function bury()",
+    "  local found = heldFields(KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[8], 9)",
+    "  if type(found) == 'number' then return found end",
+    "  local fields, notes = split(found)",
+    "  for _, value in ipairs(cjson.decode(ARGV[7])) do fields[#fields + 1] = value end",
+    "  local now = nowMs()",
+    "  local times = { 'x-dlq-first-failed', notes['x-first-failed'] or text(now), 'x-dlq-at', text(now) }",
+    "  for _, value in ipairs(times) do fields[#fields + 1] = value end",
+    "  local added = redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[5], '*', unpack(fields))",
+    "  redis.call('XTRIM', KEYS[2], 'MINID', '~', text(now - ARGV[6]))",
+    "  redis.call('PEXPIRE', KEYS[2], ARGV[6])",
+    "  redis.call('XACK', KEYS[1], ARGV[1], ARGV[3])",
+    "  if ARGV[4] == '1' then redis.call('XDEL', KEYS[1], ARGV[3]) end",
+    "  return added, found",
+    "end",
+    "local function valueOf(fields, name)",
+    "  for i = 1, #fields, 2 do",
+    "    if fields[i] == name then return fields[i + 1] end",
+    "  end",
+    "end",
+    "local function laneOf(fields, originalId)",
+    "  local key = valueOf(fields, 'key')",
+    "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
+    "end",
+    "local function parkedName(lane, originalId)",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
+    "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
+    "end",
+    "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
+    "local function parkedFields(member) return cmsgpack.unpack(string.sub(member, 81)) end",
+    "local function enter(lanes, parked, retries, originalId, fields)",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HSETNX', lanes, lane, originalId) == 1 then",
+    "    redis.call('XADD', retries, '*', unpack(fields))",
+    "  else",
+    "    redis.call('ZADD', parked, 0, parkedName(lane, originalId) .. cmsgpack.pack(fields))",
+    "  end",
+    "end",
+    "local function passOn(lanes, parked, retries, lane)",
+    "  local first, last = rangeOf(lane)",
+    "  local next = redis.call('ZRANGE', parked, first, last, 'BYLEX', 'LIMIT', 0, 1)[1]",
+    "  if not next then",
+    "    redis.call('HDEL', lanes, lane)",
+    "    return",
+    "  end",
+    "  local fields = parkedFields(next)",
+    "  redis.call('ZREM', parked, next)",
+    "  redis.call('HSET', lanes, lane, valueOf(fields, 'x-original-id'))",
+    "  redis.call('XADD', retries, '*', unpack(fields))",
+    "end",
+    "local function finish(lanes, parked, retries, id, fields)",
+    "  local originalId = valueOf(fields, 'x-original-id') or id",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HGET', lanes, lane) == originalId then passOn(lanes, parked, retries, lane) end",
+    "end",
+    "local added, fields = bury()",
+    "if fields then finish(KEYS[3], KEYS[4], KEYS[1], ARGV[3], fields) end",
+    "return added",
+  ].join('\n'),
+};
+
+/**
+ * Moves an entry to the dead letters of its group, if the consumer still holds it. A repetition finds it acknowledged.
+ *
+ * - `KEYS[1]` source: the stream or the retries of the group: where the entry is
+ * - `KEYS[2]` deadLetters
+ * - `ARGV[1]` group
+ * - `ARGV[2]` consumer
+ * - `ARGV[3]` id
+ * - `ARGV[4]` isRetry: 1: the source is the retries, from which what is done is deleted
+ * - `ARGV[5]` maxLen: of the dead letters, about
+ * - `ARGV[6]` maxAgeMs: of a dead letter
+ * - `ARGV[7]` facts: JSON list of names and values to add
+ * - `ARGV[8]` fromMemory: 1: the entry was trimmed from the stream, its fields are `fields`
+ * - `ARGV[9...]` fields: names and values
+ * - returns -2 when the fields must come from memory, -1 when the consumer does not hold it, else its new id
+ */
+export const deadLetterScript: Script<[source: string, deadLetters: string], [group: string, consumer: string, id: string, isRetry: number, maxLen: number, maxAgeMs: number, facts: string, fromMemory: number, ...fields: string[]], number | string> = {
+  name: 'stream.dead-letter',
+  sha: 'e3d47dafd765ac4d55959decdc6c4dd0ec220d40',
+  effect: 'idempotent',
+  lua: [
+    "local function nowMs()",
+    "  local time = redis.call('TIME')",
+    "  return time[1] * 1000 + math.floor(time[2] / 1000)",
+    "end",
+    "local function text(number) return string.format('%.0f', number) end",
+    "local NOTES = { ['x-original-id'] = true, ['x-attempt'] = true, ['x-first-failed'] = true, ['x-deliveries'] = true }",
+    "local function split(fields)",
+    "  local own, notes = {}, {}",
+    "  for i = 1, #fields, 2 do",
+    "    if NOTES[fields[i]] then",
+    "      notes[fields[i]] = fields[i + 1]",
+    "    else",
+    "      own[#own + 1] = fields[i]",
+    "      own[#own + 1] = fields[i + 1]",
+    "    end",
+    "  end",
+    "  return own, notes",
+    "end",
+    "local function noted(fields, originalId, attempt, deliveries, firstFailed)",
+    "  local own = split(fields)",
+    "  local notes = { 'x-original-id', originalId, 'x-attempt', attempt, 'x-deliveries', deliveries }",
+    "  if firstFailed then",
+    "    notes[#notes + 1] = 'x-first-failed'",
+    "    notes[#notes + 1] = firstFailed",
+    "  end",
+    "  for _, value in ipairs(notes) do own[#own + 1] = value end",
+    "  return own",
+    "end",
+    "local function owned(stream, group, consumer, id)",
+    "  local record = redis.call('XPENDING', stream, group, id, id, 1)[1]",
+    "  if not record then return false, false end",
+    "  if record[2] ~= consumer then return false, true end",
+    "  return record, true",
+    "end",
+    "local function heldFields(stream, group, consumer, id, fromMemory, first)",
+    "  local mine, somebodys = owned(stream, group, consumer, id)",
+    "  if fromMemory ~= '1' then",
+    "    if not mine then return -1 end",
+    "    local found = redis.call('XRANGE', stream, id, id)[1]",
+    "    if not found then return -2 end",
+    "    return found[2]",
+    "  end",
+    "  if somebodys and not mine then return -1 end",
+    "  local fields = {}",
+    "  for i = first, #ARGV do fields[#fields + 1] = ARGV[i] end",
+    "  return fields",
+    "end",
+    "local function bury()",
+    "  local found = heldFields(KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[8], 9)",
+    "  if type(found) == 'number' then return found end",
+    "  local fields, notes = split(found)",
+    "  for _, value in ipairs(cjson.decode(ARGV[7])) do fields[#fields + 1] = value end",
+    "  local now = nowMs()",
+    "  local times = { 'x-dlq-first-failed', notes['x-first-failed'] or text(now), 'x-dlq-at', text(now) }",
+    "  for _, value in ipairs(times) do fields[#fields + 1] = value end",
+    "  local added = redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[5], '*', unpack(fields))",
+    "  redis.call('XTRIM', KEYS[2], 'MINID', '~', text(now - ARGV[6]))",
+    "  redis.call('PEXPIRE', KEYS[2], ARGV[6])",
+    "  redis.call('XACK', KEYS[1], ARGV[1], ARGV[3])",
+    "  if ARGV[4] == '1' then redis.call('XDEL', KEYS[1], ARGV[3]) end",
+    "  return added, found",
+    "end",
+    "local added = bury()",
     "return added",
   ].join('\n'),
 };
@@ -210,7 +512,7 @@ export const deadLetterScript: Script<[source: string, deadLetters: string], [gr
  */
 export const deleteGroupScript: Script<[stream: string, meta: string, members: string, ...kept: string[]], [group: string], -1 | 0 | 1> = {
   name: 'stream.delete-group',
-  sha: '025d88f966c46b0fc28789a130bcc44c13c7edc2',
+  sha: '5c692a09941e06a308d70217078a1ef447292565',
   effect: 'idempotent',
   lua: [
     "local function nowMs()",
@@ -220,7 +522,7 @@ export const deleteGroupScript: Script<[stream: string, meta: string, members: s
     "local function text(number) return string.format('%.0f', number) end",
     "if redis.call('ZCOUNT', KEYS[3], text(nowMs()), '+inf') > 0 then return -1 end",
     "local destroyed = redis.pcall('XGROUP', 'DESTROY', KEYS[1], ARGV[1])",
-    "redis.call('HDEL', KEYS[2], 'group:' .. ARGV[1])",
+    "redis.call('HDEL', KEYS[2], 'group:' .. ARGV[1], 'order:' .. ARGV[1])",
     "for i = 3, #KEYS do redis.call('UNLINK', KEYS[i]) end",
     "return type(destroyed) == 'number' and destroyed or 0",
   ].join('\n'),
@@ -314,12 +616,14 @@ export const ensureGroupScript: Script<[stream: string, retries: string, floor: 
  * - `KEYS[3]` due
  * - `KEYS[4]` deadLetters
  * - `KEYS[5]` members
+ * - `KEYS[6]` lanes: lane -> original id of the message whose turn it is, where the group is ordered by key
+ * - `KEYS[7]` parked: those that wait for their turn
  * - `ARGV[1]` group
  * - returns lag: -1 when Redis cannot tell; oldestMs: age of the oldest entry of the stream that is not done; all -1 when the group is missing
  */
-export const figuresScript: Script<[stream: string, retries: string, due: string, deadLetters: string, members: string], [group: string], [lag: number, pending: number, retries: number, deadLetters: number, oldestMs: number, members: number]> = {
+export const figuresScript: Script<[stream: string, retries: string, due: string, deadLetters: string, members: string, lanes: string, parked: string], [group: string], [lag: number, pending: number, retries: number, deadLetters: number, oldestMs: number, members: number, parked: number]> = {
   name: 'stream.figures',
-  sha: 'b55869948d7f113e78609449724da72a6ead12a4',
+  sha: 'f5bff47c416ec38f7184b26fe363afb9dac1cd76',
   effect: 'read',
   lua: [
     "local function nowMs()",
@@ -356,7 +660,7 @@ export const figuresScript: Script<[stream: string, retries: string, due: string
     "    if field(info, 'name') == ARGV[1] then found = info end",
     "  end",
     "end",
-    "if not found then return { -1, -1, -1, -1, -1, -1 } end",
+    "if not found then return { -1, -1, -1, -1, -1, -1, -1 } end",
     "local function age(id) return math.max(0, now - string.match(id, '^%d+')) end",
     "local oldest = 0",
     "local pending = redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1)[1]",
@@ -366,10 +670,187 @@ export const figuresScript: Script<[stream: string, retries: string, due: string
     "  local next = redis.call('XRANGE', KEYS[1], '(' .. field(found, 'last-delivered-id'), '+', 'COUNT', 1)[1]",
     "  if next then oldest = age(next[1]) end",
     "end",
-    "local retries = redis.call('ZCARD', KEYS[3]) + redis.call('XLEN', KEYS[2])",
+    "local inPending, due = field(found, 'pending'), redis.call('ZCARD', KEYS[3])",
+    "local retries = due + redis.call('XLEN', KEYS[2])",
+    "local turns, parked = redis.call('HVALS', KEYS[6]), redis.call('ZCARD', KEYS[7])",
+    "if #turns > 0 then",
+    "  retries = due",
+    "  inPending = inPending + math.max(0, #turns + parked - due)",
+    "  for _, id in ipairs(turns) do oldest = math.max(oldest, age(id)) end",
+    "end",
     "local alive = redis.call('ZCOUNT', KEYS[5], text(now), '+inf')",
     "local lag = tonumber(field(found, 'lag') or -1) or -1",
-    "return { lag, field(found, 'pending'), retries, redis.call('XLEN', KEYS[4]), oldest, alive }",
+    "return { lag, inPending, retries, redis.call('XLEN', KEYS[4]), oldest, alive, parked }",
+  ].join('\n'),
+};
+
+/**
+ * Has a consumer join its group, unless consumers with another ordering live in it. When none does, what waits in lanes is set free
+ * where there are to be none any more.
+ *
+ * - `KEYS[1]` meta
+ * - `KEYS[2]` members: consumer -> server time until which it counts as alive, milliseconds
+ * - `KEYS[3]` retries
+ * - `KEYS[4]` lanes
+ * - `KEYS[5]` parked
+ * - `ARGV[1]` group
+ * - `ARGV[2]` ordering
+ * - `ARGV[3]` consumer
+ * - `ARGV[4]` aliveMs: time after which a member that is silent no longer counts
+ * - `ARGV[5]` membersTtlMs
+ * - `ARGV[6]` ttlMs: of the rest
+ * - returns 0 when it may not join
+ */
+export const joinScript: Script<[meta: string, members: string, retries: string, lanes: string, parked: string], [group: string, ordering: 'none' | 'key', consumer: string, aliveMs: number, membersTtlMs: number, ttlMs: number], 0 | 1> = {
+  name: 'stream.join',
+  sha: '4ecd541cdc6fd8b103c1bcdd78a68ff14e3ca341',
+  effect: 'idempotent',
+  lua: [
+    "local function nowMs()",
+    "  local time = redis.call('TIME')",
+    "  return time[1] * 1000 + math.floor(time[2] / 1000)",
+    "end",
+    "local function text(number) return string.format('%.0f', number) end",
+    "local function keep(key, ttl)",
+    "  if redis.call('PTTL', key) < tonumber(ttl) then redis.call('PEXPIRE', key, ttl) end",
+    "end",
+    "local function valueOf(fields, name)",
+    "  for i = 1, #fields, 2 do",
+    "    if fields[i] == name then return fields[i + 1] end",
+    "  end",
+    "end",
+    "local function laneOf(fields, originalId)",
+    "  local key = valueOf(fields, 'key')",
+    "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
+    "end",
+    "local function parkedName(lane, originalId)",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
+    "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
+    "end",
+    "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
+    "local function parkedFields(member) return cmsgpack.unpack(string.sub(member, 81)) end",
+    "local function enter(lanes, parked, retries, originalId, fields)",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HSETNX', lanes, lane, originalId) == 1 then",
+    "    redis.call('XADD', retries, '*', unpack(fields))",
+    "  else",
+    "    redis.call('ZADD', parked, 0, parkedName(lane, originalId) .. cmsgpack.pack(fields))",
+    "  end",
+    "end",
+    "local function passOn(lanes, parked, retries, lane)",
+    "  local first, last = rangeOf(lane)",
+    "  local next = redis.call('ZRANGE', parked, first, last, 'BYLEX', 'LIMIT', 0, 1)[1]",
+    "  if not next then",
+    "    redis.call('HDEL', lanes, lane)",
+    "    return",
+    "  end",
+    "  local fields = parkedFields(next)",
+    "  redis.call('ZREM', parked, next)",
+    "  redis.call('HSET', lanes, lane, valueOf(fields, 'x-original-id'))",
+    "  redis.call('XADD', retries, '*', unpack(fields))",
+    "end",
+    "local function finish(lanes, parked, retries, id, fields)",
+    "  local originalId = valueOf(fields, 'x-original-id') or id",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HGET', lanes, lane) == originalId then passOn(lanes, parked, retries, lane) end",
+    "end",
+    "local now, ordering = nowMs(), 'order:' .. ARGV[1]",
+    "if (redis.call('HGET', KEYS[1], ordering) or 'none') ~= ARGV[2] then",
+    "  for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], text(now), '+inf')) do",
+    "    if member ~= ARGV[3] then return 0 end",
+    "  end",
+    "  if ARGV[2] == 'key' then",
+    "    redis.call('HSET', KEYS[1], ordering, 'key')",
+    "  else",
+    "    for _, member in ipairs(redis.call('ZRANGE', KEYS[5], 0, -1)) do",
+    "      redis.call('XADD', KEYS[3], '*', unpack(parkedFields(member)))",
+    "    end",
+    "    redis.call('UNLINK', KEYS[4], KEYS[5])",
+    "    redis.call('HDEL', KEYS[1], ordering)",
+    "  end",
+    "end",
+    "if ARGV[2] == 'key' then keep(KEYS[1], ARGV[6]) end",
+    "redis.pcall('ZADD', KEYS[2], text(now + ARGV[4]), ARGV[3])",
+    "redis.call('PEXPIRE', KEYS[2], ARGV[5])",
+    "return 1",
+  ].join('\n'),
+};
+
+/**
+ * Where a key stands in a group that is ordered by key.
+ *
+ * - `KEYS[1]` retries
+ * - `KEYS[2]` due: original id -> server time at which it is due
+ * - `KEYS[3]` lanes: lane -> original id of the message whose turn it is
+ * - `KEYS[4]` parked: those that wait for their turn
+ * - `ARGV[1]` group
+ * - `ARGV[2]` key
+ * - returns id: '' when nothing of the key is under way; consumer: '' when none has it; dueMs: time until its next attempt, -1 when it waits for none
+ */
+export const laneScript: Script<[retries: string, due: string, lanes: string, parked: string], [group: string, key: string], [id: string, consumer: string, dueMs: number, waiting: number]> = {
+  name: 'stream.lane',
+  sha: 'b74bb8f48e067c2d6eacc2fb903a0ee5245a5bd2',
+  effect: 'read',
+  lua: [
+    "local function nowMs()",
+    "  local time = redis.call('TIME')",
+    "  return time[1] * 1000 + math.floor(time[2] / 1000)",
+    "end",
+    "local function text(number) return string.format('%.0f', number) end",
+    "local function valueOf(fields, name)",
+    "  for i = 1, #fields, 2 do",
+    "    if fields[i] == name then return fields[i + 1] end",
+    "  end",
+    "end",
+    "local function laneOf(fields, originalId)",
+    "  local key = valueOf(fields, 'key')",
+    "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
+    "end",
+    "local function parkedName(lane, originalId)",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
+    "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
+    "end",
+    "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
+    "local function parkedFields(member) return cmsgpack.unpack(string.sub(member, 81)) end",
+    "local function enter(lanes, parked, retries, originalId, fields)",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HSETNX', lanes, lane, originalId) == 1 then",
+    "    redis.call('XADD', retries, '*', unpack(fields))",
+    "  else",
+    "    redis.call('ZADD', parked, 0, parkedName(lane, originalId) .. cmsgpack.pack(fields))",
+    "  end",
+    "end",
+    "local function passOn(lanes, parked, retries, lane)",
+    "  local first, last = rangeOf(lane)",
+    "  local next = redis.call('ZRANGE', parked, first, last, 'BYLEX', 'LIMIT', 0, 1)[1]",
+    "  if not next then",
+    "    redis.call('HDEL', lanes, lane)",
+    "    return",
+    "  end",
+    "  local fields = parkedFields(next)",
+    "  redis.call('ZREM', parked, next)",
+    "  redis.call('HSET', lanes, lane, valueOf(fields, 'x-original-id'))",
+    "  redis.call('XADD', retries, '*', unpack(fields))",
+    "end",
+    "local function finish(lanes, parked, retries, id, fields)",
+    "  local originalId = valueOf(fields, 'x-original-id') or id",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HGET', lanes, lane) == originalId then passOn(lanes, parked, retries, lane) end",
+    "end",
+    "local lane = laneOf({ 'key', ARGV[2] }, '')",
+    "local id = redis.call('HGET', KEYS[3], lane)",
+    "if not id then return { '', '', -1, 0 } end",
+    "local first, last = rangeOf(lane)",
+    "local waiting = redis.call('ZLEXCOUNT', KEYS[4], first, last)",
+    "local due = redis.call('ZSCORE', KEYS[2], id)",
+    "if due then return { id, '', math.max(0, due - nowMs()), waiting } end",
+    "for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '-', '+')) do",
+    "  if valueOf(entry[2], 'x-original-id') == id then",
+    "    local record = redis.call('XPENDING', KEYS[1], ARGV[1], entry[1], entry[1], 1)[1]",
+    "    return { id, record and record[2] or '', -1, waiting }",
+    "  end",
+    "end",
+    "return { id, '', -1, waiting }",
   ].join('\n'),
 };
 
@@ -399,6 +880,78 @@ export const leaveScript: Script<[stream: string, retries: string, members: stri
     "  return 1",
     "end",
     "return reap(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2])",
+  ].join('\n'),
+};
+
+/**
+ * Gives the next message its turn where the one that had it is gone: somebody has deleted it from the retries.
+ *
+ * - `KEYS[1]` retries
+ * - `KEYS[2]` dueBody
+ * - `KEYS[3]` lanes: lane -> original id of the message whose turn it is
+ * - `KEYS[4]` parked: those that wait for their turn
+ * - returns of lanes
+ */
+export const mendScript: Script<[retries: string, dueBody: string, lanes: string, parked: string], [], number> = {
+  name: 'stream.mend',
+  sha: 'f2659b86df7c9837b84fbb1f9c77e602f1d82177',
+  effect: 'idempotent',
+  lua: [
+    "local function valueOf(fields, name)",
+    "  for i = 1, #fields, 2 do",
+    "    if fields[i] == name then return fields[i + 1] end",
+    "  end",
+    "end",
+    "local function laneOf(fields, originalId)",
+    "  local key = valueOf(fields, 'key')",
+    "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
+    "end",
+    "local function parkedName(lane, originalId)",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
+    "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
+    "end",
+    "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
+    "local function parkedFields(member) return cmsgpack.unpack(string.sub(member, 81)) end",
+    "local function enter(lanes, parked, retries, originalId, fields)",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HSETNX', lanes, lane, originalId) == 1 then",
+    "    redis.call('XADD', retries, '*', unpack(fields))",
+    "  else",
+    "    redis.call('ZADD', parked, 0, parkedName(lane, originalId) .. cmsgpack.pack(fields))",
+    "  end",
+    "end",
+    "local function passOn(lanes, parked, retries, lane)",
+    "  local first, last = rangeOf(lane)",
+    "  local next = redis.call('ZRANGE', parked, first, last, 'BYLEX', 'LIMIT', 0, 1)[1]",
+    "  if not next then",
+    "    redis.call('HDEL', lanes, lane)",
+    "    return",
+    "  end",
+    "  local fields = parkedFields(next)",
+    "  redis.call('ZREM', parked, next)",
+    "  redis.call('HSET', lanes, lane, valueOf(fields, 'x-original-id'))",
+    "  redis.call('XADD', retries, '*', unpack(fields))",
+    "end",
+    "local function finish(lanes, parked, retries, id, fields)",
+    "  local originalId = valueOf(fields, 'x-original-id') or id",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HGET', lanes, lane) == originalId then passOn(lanes, parked, retries, lane) end",
+    "end",
+    "local there = {}",
+    "local function see(id, fields)",
+    "  there[valueOf(fields, 'x-original-id') or id] = true",
+    "end",
+    "for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '-', '+')) do see(entry[1], entry[2]) end",
+    "for _, packed in ipairs(redis.call('HVALS', KEYS[2])) do see('', cmsgpack.unpack(packed)) end",
+    "local mended = 0",
+    "local lanes = redis.call('HGETALL', KEYS[3])",
+    "for i = 1, #lanes, 2 do",
+    "  if not there[lanes[i + 1]] then",
+    "    passOn(KEYS[3], KEYS[4], KEYS[1], lanes[i])",
+    "    mended = mended + 1",
+    "  end",
+    "end",
+    "return mended",
   ].join('\n'),
 };
 
@@ -671,18 +1224,23 @@ export const renewScript: Script<[source: string], [group: string, consumer: str
 };
 
 /**
- * Gives entries of a stream to one group once more: they go to its retries, due now, as if they had never been tried.
+ * Gives entries of a stream to one group once more: they go to its retries, due now, as if they had never been tried. Where the
+ * group is ordered by key, each waits for its turn.
  *
  * - `KEYS[1]` source: the stream, or the dead letters of the group
  * - `KEYS[2]` retries
+ * - `KEYS[3]` meta
+ * - `KEYS[4]` lanes: lane -> original id of the message whose turn it is
+ * - `KEYS[5]` parked: those that wait for their turn
  * - `ARGV[1]` isDeadLetter: 1: the source is the dead letters, from which what is replayed is deleted
- * - `ARGV[2]` ttlMs: of the retries
- * - `ARGV[3...]` ids
+ * - `ARGV[2]` ttlMs: of what the group keeps
+ * - `ARGV[3]` group
+ * - `ARGV[4...]` ids
  * - returns how many there were
  */
-export const replayScript: Script<[source: string, retries: string], [isDeadLetter: number, ttlMs: number, ...ids: string[]], number> = {
+export const replayScript: Script<[source: string, retries: string, meta: string, lanes: string, parked: string], [isDeadLetter: number, ttlMs: number, group: string, ...ids: string[]], number> = {
   name: 'stream.replay',
-  sha: '6b42b9c2833b2b11c696ae384d4dc4e32cbd76e5',
+  sha: 'd5e28b97cd538b2f7b4e40f306fe93455d7f8b0d',
   effect: 'once',
   lua: [
     "local NOTES = { ['x-original-id'] = true, ['x-attempt'] = true, ['x-first-failed'] = true, ['x-deliveries'] = true }",
@@ -708,8 +1266,52 @@ export const replayScript: Script<[source: string, retries: string], [isDeadLett
     "  for _, value in ipairs(notes) do own[#own + 1] = value end",
     "  return own",
     "end",
+    "local function keep(key, ttl)",
+    "  if redis.call('PTTL', key) < tonumber(ttl) then redis.call('PEXPIRE', key, ttl) end",
+    "end",
+    "local function valueOf(fields, name)",
+    "  for i = 1, #fields, 2 do",
+    "    if fields[i] == name then return fields[i + 1] end",
+    "  end",
+    "end",
+    "local function laneOf(fields, originalId)",
+    "  local key = valueOf(fields, 'key')",
+    "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
+    "end",
+    "local function parkedName(lane, originalId)",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
+    "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
+    "end",
+    "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
+    "local function parkedFields(member) return cmsgpack.unpack(string.sub(member, 81)) end",
+    "local function enter(lanes, parked, retries, originalId, fields)",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HSETNX', lanes, lane, originalId) == 1 then",
+    "    redis.call('XADD', retries, '*', unpack(fields))",
+    "  else",
+    "    redis.call('ZADD', parked, 0, parkedName(lane, originalId) .. cmsgpack.pack(fields))",
+    "  end",
+    "end",
+    "local function passOn(lanes, parked, retries, lane)",
+    "  local first, last = rangeOf(lane)",
+    "  local next = redis.call('ZRANGE', parked, first, last, 'BYLEX', 'LIMIT', 0, 1)[1]",
+    "  if not next then",
+    "    redis.call('HDEL', lanes, lane)",
+    "    return",
+    "  end",
+    "  local fields = parkedFields(next)",
+    "  redis.call('ZREM', parked, next)",
+    "  redis.call('HSET', lanes, lane, valueOf(fields, 'x-original-id'))",
+    "  redis.call('XADD', retries, '*', unpack(fields))",
+    "end",
+    "local function finish(lanes, parked, retries, id, fields)",
+    "  local originalId = valueOf(fields, 'x-original-id') or id",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HGET', lanes, lane) == originalId then passOn(lanes, parked, retries, lane) end",
+    "end",
+    "local isOrdered = redis.call('HGET', KEYS[3], 'order:' .. ARGV[3]) == 'key'",
     "local replayed = 0",
-    "for i = 3, #ARGV do",
+    "for i = 4, #ARGV do",
     "  local found = redis.call('XRANGE', KEYS[1], ARGV[i], ARGV[i])[1]",
     "  if found then",
     "    local own, original = {}, found[1]",
@@ -721,12 +1323,21 @@ export const replayScript: Script<[source: string, retries: string], [isDeadLett
     "        own[#own + 1] = value",
     "      end",
     "    end",
-    "    redis.call('XADD', KEYS[2], '*', unpack(noted(own, original, '0', '0')))",
+    "    local fields = noted(own, original, '0', '0')",
+    "    if isOrdered then",
+    "      enter(KEYS[4], KEYS[5], KEYS[2], original, fields)",
+    "    else",
+    "      redis.call('XADD', KEYS[2], '*', unpack(fields))",
+    "    end",
     "    if ARGV[1] == '1' then redis.call('XDEL', KEYS[1], found[1]) end",
     "    replayed = replayed + 1",
     "  end",
     "end",
     "if replayed > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end",
+    "if isOrdered then",
+    "  keep(KEYS[4], ARGV[2])",
+    "  keep(KEYS[5], ARGV[2])",
+    "end",
     "return replayed",
   ].join('\n'),
 };
@@ -825,6 +1436,118 @@ export const retryScript: Script<[source: string, due: string, dueBody: string, 
     "redis.call('XACK', KEYS[1], ARGV[1], ARGV[3])",
     "if ARGV[5] == '1' then redis.call('XDEL', KEYS[1], ARGV[3]) end",
     "return 1",
+  ].join('\n'),
+};
+
+/**
+ * Gives messages that were delivered to a group that is ordered by key to the lanes of their keys. Whoever they were delivered to,
+ * they are taken in the order of the stream: what is delivered and not yet in its lane is pending.
+ *
+ * - `KEYS[1]` stream
+ * - `KEYS[2]` retries
+ * - `KEYS[3]` due
+ * - `KEYS[4]` lanes: lane -> original id of the message whose turn it is
+ * - `KEYS[5]` parked: those that wait for their turn
+ * - `ARGV[1]` group
+ * - `ARGV[2]` limit
+ * - `ARGV[3]` ttlMs: of what the group keeps
+ * - returns waiting: those that no consumer has yet; trimmed: of `routed`, those that were gone from the stream; orphans: above 0 when lanes have lost the message whose turn it is
+ */
+export const routeScript: Script<[stream: string, retries: string, due: string, lanes: string, parked: string], [group: string, limit: number, ttlMs: number], [routed: number, waiting: number, trimmed: number, orphans: number]> = {
+  name: 'stream.route',
+  sha: 'acc4f863dd1110037cdba51b19134904b655b74d',
+  effect: 'idempotent',
+  lua: [
+    "local NOTES = { ['x-original-id'] = true, ['x-attempt'] = true, ['x-first-failed'] = true, ['x-deliveries'] = true }",
+    "local function split(fields)",
+    "  local own, notes = {}, {}",
+    "  for i = 1, #fields, 2 do",
+    "    if NOTES[fields[i]] then",
+    "      notes[fields[i]] = fields[i + 1]",
+    "    else",
+    "      own[#own + 1] = fields[i]",
+    "      own[#own + 1] = fields[i + 1]",
+    "    end",
+    "  end",
+    "  return own, notes",
+    "end",
+    "local function noted(fields, originalId, attempt, deliveries, firstFailed)",
+    "  local own = split(fields)",
+    "  local notes = { 'x-original-id', originalId, 'x-attempt', attempt, 'x-deliveries', deliveries }",
+    "  if firstFailed then",
+    "    notes[#notes + 1] = 'x-first-failed'",
+    "    notes[#notes + 1] = firstFailed",
+    "  end",
+    "  for _, value in ipairs(notes) do own[#own + 1] = value end",
+    "  return own",
+    "end",
+    "local function keep(key, ttl)",
+    "  if redis.call('PTTL', key) < tonumber(ttl) then redis.call('PEXPIRE', key, ttl) end",
+    "end",
+    "local function valueOf(fields, name)",
+    "  for i = 1, #fields, 2 do",
+    "    if fields[i] == name then return fields[i + 1] end",
+    "  end",
+    "end",
+    "local function laneOf(fields, originalId)",
+    "  local key = valueOf(fields, 'key')",
+    "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
+    "end",
+    "local function parkedName(lane, originalId)",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
+    "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
+    "end",
+    "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
+    "local function parkedFields(member) return cmsgpack.unpack(string.sub(member, 81)) end",
+    "local function enter(lanes, parked, retries, originalId, fields)",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HSETNX', lanes, lane, originalId) == 1 then",
+    "    redis.call('XADD', retries, '*', unpack(fields))",
+    "  else",
+    "    redis.call('ZADD', parked, 0, parkedName(lane, originalId) .. cmsgpack.pack(fields))",
+    "  end",
+    "end",
+    "local function passOn(lanes, parked, retries, lane)",
+    "  local first, last = rangeOf(lane)",
+    "  local next = redis.call('ZRANGE', parked, first, last, 'BYLEX', 'LIMIT', 0, 1)[1]",
+    "  if not next then",
+    "    redis.call('HDEL', lanes, lane)",
+    "    return",
+    "  end",
+    "  local fields = parkedFields(next)",
+    "  redis.call('ZREM', parked, next)",
+    "  redis.call('HSET', lanes, lane, valueOf(fields, 'x-original-id'))",
+    "  redis.call('XADD', retries, '*', unpack(fields))",
+    "end",
+    "local function finish(lanes, parked, retries, id, fields)",
+    "  local originalId = valueOf(fields, 'x-original-id') or id",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HGET', lanes, lane) == originalId then passOn(lanes, parked, retries, lane) end",
+    "end",
+    "local held = redis.call('XPENDING', KEYS[2], ARGV[1])[1]",
+    "local records = redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', ARGV[2])",
+    "local ids, trimmed = {}, 0",
+    "if #records > 0 then",
+    "  local bodies = {}",
+    "  for _, entry in ipairs(redis.call('XRANGE', KEYS[1], records[1][1], records[#records][1], 'COUNT', #records)) do",
+    "    bodies[entry[1]] = entry[2]",
+    "  end",
+    "  for i, record in ipairs(records) do",
+    "    local id = record[1]",
+    "    local fields = bodies[id] or (redis.call('XRANGE', KEYS[1], id, id)[1] or {})[2]",
+    "    if fields then",
+    "      enter(KEYS[4], KEYS[5], KEYS[2], id, noted(fields, id, '0', '0'))",
+    "    else",
+    "      trimmed = trimmed + 1",
+    "    end",
+    "    ids[i] = id",
+    "  end",
+    "  redis.call('XACK', KEYS[1], ARGV[1], unpack(ids))",
+    "  for i = 2, 5 do keep(KEYS[i], ARGV[3]) end",
+    "end",
+    "local inRetries = redis.call('XLEN', KEYS[2])",
+    "local waiting = redis.call('ZCARD', KEYS[5]) + math.max(0, inRetries - held)",
+    "return { #ids, waiting, trimmed, redis.call('HLEN', KEYS[4]) - inRetries - redis.call('ZCARD', KEYS[3]) }",
   ].join('\n'),
 };
 

@@ -4,6 +4,7 @@ import { InvalidOptionsError } from '../core/errors.js';
 import { runScript } from '../scripting/index.js';
 import { GroupDeadLetters, type DeadLetters } from './dead-letters.js';
 import { readFigures, type StreamLag } from './figures.js';
+import { readLane, type StreamLane } from './lane.js';
 import { toRecord } from './message.js';
 import { deleteGroupScript, replayScript } from './scripts.generated.js';
 import { StreamBook } from './stream-book.js';
@@ -108,6 +109,15 @@ export class StreamAdmin {
     return readFigures(context, keys, group);
   }
 
+  /**
+   * Where a key stands in a group with `ordering: 'key'`: what holds it up, and who has that.
+   *
+   * @returns `undefined` when no message of the key has been taken from the stream and is not done
+   */
+  async lane(stream: StreamName, group: string, key: string): Promise<StreamLane | undefined> {
+    return readLane(this.#book.group(stream, group), key);
+  }
+
   /** @returns `undefined` when the stream or the group does not exist */
   async pending(stream: StreamName, group: string): Promise<StreamPendingInfo | undefined> {
     const { keys } = this.#book.get(stream);
@@ -179,8 +189,9 @@ export class StreamAdmin {
       )) as [string, unknown][];
       const ids = page.map(([id]) => id);
       if (ids.length === 0) break;
-      const args = [0, this.options.abandonAfter, ...ids] as const;
-      replayed += await runScript(context.connection, replayScript, [keys.stream, keys.retries], [...args]);
+      const args = [0, this.options.abandonAfter, group, ...ids] as const;
+      const touched = [keys.stream, keys.retries, keys.meta, keys.lanes, keys.parked] as const;
+      replayed += await runScript(context.connection, replayScript, [...touched], [...args]);
       left -= ids.length;
       from = `(${ids.at(-1)!}`;
     }
@@ -220,11 +231,11 @@ export class StreamAdmin {
    */
   async deleteGroup(stream: StreamName, group: string): Promise<boolean> {
     const { context, keys, name } = this.#book.group(stream, group);
-    const { retries, due, dueBody, deadLetters, floor, paused } = keys;
+    const { retries, due, dueBody, deadLetters, floor, paused, lanes, parked } = keys;
     const reply = await runScript(
       context.connection,
       deleteGroupScript,
-      [keys.stream, keys.meta, keys.members, retries, due, dueBody, deadLetters, floor, paused],
+      [keys.stream, keys.meta, keys.members, retries, due, dueBody, deadLetters, floor, paused, lanes, parked],
       [group],
     );
     if (reply === -1) throw new GroupInUseError(name, group);

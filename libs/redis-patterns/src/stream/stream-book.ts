@@ -26,6 +26,12 @@ export interface KnownStream {
   readonly schema: Readonly<Record<string, MessageSchema>>;
 }
 
+/** What is known of one group of a stream. */
+export interface KnownGroup extends KnownStream {
+  readonly keys: GroupKeys;
+  readonly group: string;
+}
+
 const PLAIN: PayloadCodec = { encode: encodeValue, decode: decodeValue };
 
 /** Looks up what was said of a stream, by name or by `defineStream`. */
@@ -48,9 +54,9 @@ export class StreamBook {
     return found;
   }
 
-  group(stream: StreamName, group: string): KnownStream & { readonly keys: GroupKeys } {
+  group(stream: StreamName, group: string): KnownGroup {
     const found = this.get(stream);
-    return { ...found, keys: groupKeys(this.context.keys, found.name, group) };
+    return { ...found, keys: groupKeys(this.context.keys, found.name, group), group };
   }
 
   #make(stream: StreamName): KnownStream {

@@ -18,6 +18,7 @@ export interface StreamDefinition<Events extends StreamEvents = StreamEvents> {
   /** What the payload of each type must look like, for producers and consumers. */
   readonly schema?: Readonly<Record<string, MessageSchema>>;
   readonly retention?: RetentionOptions;
+  readonly partitions?: number;
   /** Carries the types only; never set. A parameter, so that a stream with types does not pass for one without. */
   readonly events?: (events: Events) => void;
 }
@@ -42,20 +43,34 @@ export function defineStream<Events extends StreamEvents = StreamEvents>(definit
   /** By type. A payload that does not fit is not published, and one that was becomes a dead letter. */
   schema?: { readonly [Type in EventType<Events>]?: MessageSchema };
   retention?: RetentionOptions;
-  /** Only 1 in this version. */
-  partitions?: 1;
+  /**
+   * Has no effect, whatever the number, and may change at any time: order is kept by lanes, one for each key, and not by
+   * partitions; see `ordering` of a consumer. Default 1.
+   */
+  partitions?: number;
 }): StreamDefinition<Events> {
   const { name, schema, retention, partitions = 1 } = definition;
   const wrong = (path: string, message: string): never => {
     throw new InvalidOptionsError(`defineStream('${name}')`, [{ path, message }]);
   };
   if (typeof name !== 'string' || name === '') wrong('name', "must be a name such as 'orders'");
-  if (partitions !== 1) wrong('partitions', 'only 1 exists in this version; leave it out');
+  if (!isPartitionCount(partitions)) wrong('partitions', PARTITIONS);
   resolveRetention(retention, name);
   for (const [type, value] of Object.entries(schema ?? {})) {
     if (!isMessageSchema(value)) wrong(`schema.${type}`, 'must be a Standard Schema (zod, valibot, …) or a class');
   }
-  return Object.freeze({ name, ...(schema && { schema: { ...schema } as never }), ...(retention && { retention }) });
+  return Object.freeze({
+    name,
+    ...(schema && { schema: { ...schema } as never }),
+    ...(retention && { retention }),
+    ...(definition.partitions !== undefined && { partitions }),
+  });
+}
+
+const PARTITIONS = 'must be a whole number from 1; it has no effect: leave it out';
+
+function isPartitionCount(partitions: unknown): boolean {
+  return Number.isInteger(partitions) && (partitions as number) >= 1;
 }
 
 /** @throws InvalidKeyError for what names no stream, such as a definition that a circular import has not filled in yet */

@@ -10,7 +10,7 @@ export interface StreamKeys {
   readonly delayed: string;
   /** Hash: delayed messages, id -> packed fields. */
   readonly delayedBody: string;
-  /** Hash: group -> since when it has had no member. */
+  /** Hash: group -> since when it has had no member; and which groups are ordered by key. */
   readonly meta: string;
 }
 
@@ -30,6 +30,10 @@ export interface GroupKeys extends StreamKeys {
   readonly floor: string;
   /** Text: there while the group is paused. */
   readonly paused: string;
+  /** Hash, with `ordering: 'key'`: lane -> original id of the message whose turn it is. */
+  readonly lanes: string;
+  /** Sorted set, with `ordering: 'key'`: messages that wait for their turn, by lane and original id. */
+  readonly parked: string;
 }
 
 export function streamKeys(keys: KeyBuilder, name: string): StreamKeys {
@@ -55,6 +59,8 @@ export function groupKeys(keys: KeyBuilder, name: string, group: string): GroupK
     members: companion('members'),
     floor: companion('floor'),
     paused: companion('paused'),
+    lanes: companion('lanes'),
+    parked: companion('parked'),
   };
 }
 

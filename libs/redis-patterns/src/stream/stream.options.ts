@@ -28,6 +28,8 @@ export interface StreamSettings {
   /** Turns payloads into text and back. Default: JSON, with marks for dates, maps and the like. */
   codec?: Codec;
   retention?: RetentionOptions;
+  /** Has no effect; see `defineStream`. Default 1. */
+  partitions?: number;
 }
 
 /** Options of streams: `RedisPatternsModule.forRoot({ stream })`. */
@@ -68,6 +70,7 @@ export interface ResolvedStreamSettings {
   readonly connection?: string | undefined;
   readonly codec?: Codec | undefined;
   readonly retention?: ResolvedRetention | undefined;
+  readonly partitions?: number | undefined;
 }
 
 /** {@link StreamOptions} with defaults filled in; durations are milliseconds. */
@@ -120,6 +123,7 @@ const schema = z.strictObject({
         connection: z.string().optional(),
         codec: codecSchema.optional(),
         retention: retention.optional(),
+        partitions: z.int().min(1).optional(),
       }),
     )
     .default({}),

@@ -36,6 +36,8 @@ export interface TelemetryEvents {
     pending: number;
     /** Messages that wait for another attempt, or are in one. */
     retries: number;
+    /** Messages that wait for an earlier one of their key, in a group that is ordered by key. */
+    parked: number;
     deadLetters: number;
     /** Consumers that are alive. */
     members: number;

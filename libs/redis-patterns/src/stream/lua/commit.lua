@@ -9,14 +9,9 @@
 --- RETURNS number  -1 when the consumer does not hold it, else how many commands ran
 --- EFFECT once
 --- @include lib/owner.lua
+--- @include lib/commands.lua
 if not owned(KEYS[1], ARGV[1], ARGV[2], ARGV[3]) then return -1 end
-local commands = cjson.decode(ARGV[5])
-for _, command in ipairs(commands) do
-  for i, part in ipairs(command) do
-    if type(part) == 'number' then command[i] = KEYS[part] end
-  end
-  redis.call(unpack(command))
-end
+local count = runCommands(ARGV[5])
 redis.call('XACK', KEYS[1], ARGV[1], ARGV[3])
 if ARGV[4] == '1' then redis.call('XDEL', KEYS[1], ARGV[3]) end
-return #commands
+return count

@@ -12,19 +12,6 @@
 --- ARGV[9...] fields: string    names and values
 --- RETURNS number | string  -2 when the fields must come from memory, -1 when the consumer does not hold it, else its new id
 --- EFFECT idempotent
---- @include lib/time.lua
---- @include lib/notes.lua
---- @include lib/held-fields.lua
-local found = heldFields(KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[8], 9)
-if type(found) == 'number' then return found end
-local fields, notes = split(found)
-for _, value in ipairs(cjson.decode(ARGV[7])) do fields[#fields + 1] = value end
-local now = nowMs()
-local times = { 'x-dlq-first-failed', notes['x-first-failed'] or text(now), 'x-dlq-at', text(now) }
-for _, value in ipairs(times) do fields[#fields + 1] = value end
-local added = redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[5], '*', unpack(fields))
-redis.call('XTRIM', KEYS[2], 'MINID', '~', text(now - ARGV[6]))
-redis.call('PEXPIRE', KEYS[2], ARGV[6])
-redis.call('XACK', KEYS[1], ARGV[1], ARGV[3])
-if ARGV[4] == '1' then redis.call('XDEL', KEYS[1], ARGV[3]) end
+--- @include lib/bury.lua
+local added = bury()
 return added

@@ -9,6 +9,6 @@
 --- @include lib/time.lua
 if redis.call('ZCOUNT', KEYS[3], text(nowMs()), '+inf') > 0 then return -1 end
 local destroyed = redis.pcall('XGROUP', 'DESTROY', KEYS[1], ARGV[1])
-redis.call('HDEL', KEYS[2], 'group:' .. ARGV[1])
+redis.call('HDEL', KEYS[2], 'group:' .. ARGV[1], 'order:' .. ARGV[1])
 for i = 3, #KEYS do redis.call('UNLINK', KEYS[i]) end
 return type(destroyed) == 'number' and destroyed or 0

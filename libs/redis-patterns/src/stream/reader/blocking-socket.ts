@@ -55,15 +55,16 @@ export class BlockingSocket {
    * One XREADGROUP of both streams.
    *
    * @param count most entries of each
+   * @param onlyRetries leaves the stream of messages out
    * @returns entries by key
    * @throws DeadSocketError when it overruns its time by more than it may
    */
-  async read(count: number): Promise<[key: string, entries: ReadEntry[]][]> {
+  async read(count: number, onlyRetries = false): Promise<[key: string, entries: ReadEntry[]][]> {
     const { keys, group, consumer, options } = this.scope;
     const { block } = options;
     await this.#learnClientId();
     const { client } = this.lease;
-    const streams = [keys.stream, keys.retries, '>', '>'] as const;
+    const streams = onlyRetries ? [keys.retries, '>'] : [keys.stream, keys.retries, '>', '>'];
     const sent = client.xreadgroup('GROUP', group, consumer, 'COUNT', count, 'BLOCK', block, 'STREAMS', ...streams);
     this.#reading = sent;
     try {

@@ -1,9 +1,10 @@
-import { sleep } from '../../core/abort.js';
+import { raceSignal, sleep } from '../../core/abort.js';
 import { runScript } from '../../scripting/index.js';
 import { claimScript, recoverScript } from '../scripts.generated.js';
 import type { Held } from './held.js';
 import { HeldEntry } from './held-entry.js';
-import { warn, type Plane, type ReaderScope } from './scope.js';
+import type { Lanes } from './lanes.js';
+import { warnOfTrimmed, type Plane, type ReaderScope } from './scope.js';
 
 type Described = [id: string, deliveries: number, fields: string[]];
 
@@ -21,13 +22,21 @@ export class Claims {
     private readonly scope: ReaderScope,
     private readonly held: Held,
     private readonly accept: (entries: HeldEntry[]) => void,
+    private readonly lanes: Lanes | undefined,
   ) {}
 
-  /** Sweeps until the signal aborts, every half lease with jitter, and soon after the start. */
-  async serve(signal: AbortSignal): Promise<void> {
+  /** Where what this reader holds is pending: with lanes, nothing of the stream itself is held. */
+  get planes(): readonly Plane[] {
+    const { main, retries } = this.scope.planes;
+    return this.lanes === undefined ? [main, retries] : [retries];
+  }
+
+  /** Sweeps until the signal aborts, every half lease with jitter, and soon after the group was joined. */
+  async serve(joined: Promise<void>, signal: AbortSignal): Promise<void> {
     const { lease } = this.scope.options;
     let pause = Math.min(1000, lease / 4);
     try {
+      await raceSignal(joined, signal);
       for (;;) {
         await sleep(pause * (0.75 + Math.random() / 2), signal);
         // The gate has reported what failed; the next sweep tries again.
@@ -41,17 +50,19 @@ export class Claims {
 
   /** Goes on where the previous sweep ended, so that no number of living entries hides a dead one behind them. */
   async sweep(signal: AbortSignal): Promise<void> {
-    for (const plane of Object.values(this.scope.planes)) await this.#sweepPlane(plane, signal);
+    for (const plane of this.planes) await this.#sweepPlane(plane, signal);
   }
 
   /** A lost reply leaves entries pending for this consumer that it has never seen. */
   async recoverOwn(): Promise<void> {
     const { context, group, consumer } = this.scope;
-    for (const plane of Object.values(this.scope.planes)) {
+    await this.lanes?.route();
+    for (const plane of this.planes) {
       for await (const strays of this.strays(plane)) {
+        const sentAt = performance.now();
         const args = [group, consumer, ...strays] as const;
         const [entries, trimmed] = await runScript(context.connection, recoverScript, [plane.key], [...args]);
-        this.#take(plane, entries, trimmed, false);
+        this.#take(plane, entries, trimmed, { claimed: false, sentAt });
       }
     }
   }
@@ -80,6 +91,7 @@ export class Claims {
     for (let calls = 0; calls < MAX_CALLS; calls++) {
       // Waiting for room gives the sweep its turn also where a backlog keeps the reader full.
       await this.held.whenRoom(1, signal);
+      const sentAt = performance.now();
       const [cursor, entries, trimmed] = await runScript(
         context.connection,
         claimScript,
@@ -87,24 +99,22 @@ export class Claims {
         [group, consumer, options.lease, this.#cursors[plane.isRetry], this.held.room],
       );
       this.#cursors[plane.isRetry] = cursor;
-      this.#take(plane, entries, trimmed, true);
+      this.#take(plane, entries, trimmed, { claimed: true, sentAt });
       if (cursor === START_CURSOR) return;
     }
   }
 
-  #take(plane: Plane, found: readonly Described[], trimmed: number, claimed: boolean): void {
-    if (trimmed > 0) {
-      warn(
-        this.scope,
-        'ERR_STREAM_TRIMMED',
-        `${trimmed} pending entries of ${this.scope.label} had been trimmed from the stream before they were processed; ` +
-          `raise its retention.maxLen, or use mode 'safe'.`,
-      );
-    }
+  #take(
+    plane: Plane,
+    found: readonly Described[],
+    trimmed: number,
+    { claimed, sentAt }: { claimed: boolean; sentAt: number },
+  ): void {
+    if (trimmed > 0) warnOfTrimmed(this.scope, trimmed);
     const entries = found.map(([id, deliveries, fields]) => {
       // Delivered once, to us, in a reply that was lost: it has never been started, so that start is its first.
       const redelivered = claimed || deliveries > 1;
-      return new HeldEntry(plane, id, fields, deliveries, redelivered);
+      return new HeldEntry(plane, id, fields, deliveries, redelivered, sentAt);
     });
     this.accept(entries);
   }

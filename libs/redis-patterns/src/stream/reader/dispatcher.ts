@@ -3,6 +3,7 @@ import { startTimer } from '../../core/timer.js';
 import { Batches } from './batches.js';
 import type { Held } from './held.js';
 import type { HeldEntry } from './held-entry.js';
+import type { LeaseKeeper } from './lease.js';
 import type { Prepared, Preparation } from './preparation.js';
 import type { Runner } from './runner.js';
 import { report, type ReaderScope } from './scope.js';
@@ -13,6 +14,9 @@ import { isSuspect, Waiting } from './waiting.js';
 /** Pause before an entry is looked at again whose start could not be counted. */
 const START_RETRY = { base: 100, max: 5000 };
 
+/** Renewals in a row of a lease that is over before anybody looks at it. */
+const MAX_RENEWALS = 3;
+
 interface Parts {
   readonly scope: ReaderScope;
   readonly held: Held;
@@ -20,6 +24,7 @@ interface Parts {
   readonly preparation: Preparation;
   readonly starts: Starts;
   readonly runner: Runner;
+  readonly leases: LeaseKeeper;
 }
 
 /** Gives entries a place, never more than `concurrency` at a time. */
@@ -86,7 +91,7 @@ export class Dispatcher {
       if (prepared === undefined) {
         // It has been disposed of.
       } else if (entry.unfinishedStarts === 0 && prepared.route.options.batch === undefined && !this.#stopped) {
-        await this.parts.runner.run(prepared);
+        await this.#runOne(prepared);
       } else await this.#runOrGather(prepared);
     } catch (error) {
       this.#broke(entry, error);
@@ -105,7 +110,19 @@ export class Dispatcher {
     }
     if (entry.unfinishedStarts > 0 && !(await this.#mayStart(entry))) return;
     // What kills processes must not take a batch with it.
-    await (batch === undefined ? this.parts.runner.run(prepared) : this.parts.runner.runBatch([prepared]));
+    await (batch === undefined ? this.#runOne(prepared) : this.parts.runner.runBatch([prepared]));
+  }
+
+  #runOne(prepared: Prepared): Promise<void> {
+    const { scope, runner } = this.parts;
+    return scope.options.ordering === 'none' ? runner.run(prepared) : this.#runInOrder(prepared);
+  }
+
+  async #runInOrder(prepared: Prepared): Promise<void> {
+    const { entry } = prepared;
+    if (!(await this.#isOurs(entry))) return;
+    if (this.#stopped) entry.state = 'buffered';
+    else await this.parts.runner.run(prepared);
   }
 
   async #runBatch(batch: readonly Prepared[]): Promise<void> {
@@ -128,6 +145,25 @@ export class Dispatcher {
     const permission = await this.parts.starts.allow(entry);
     if (permission === 'later') this.#acceptLater(entry);
     return permission === 'run';
+  }
+
+  /**
+   * Whether its lease lasts at the moment: this process may have stood still since it was given. Then others may have run the
+   * message, and the next one of its key, and a late start would be out of order.
+   */
+  async #isOurs(entry: HeldEntry): Promise<boolean> {
+    const { scope, held, leases } = this.parts;
+    for (let asked = 0; performance.now() - entry.leasedAt >= scope.options.lease; asked++) {
+      try {
+        if (asked === MAX_RENEWALS) throw new Error('leases end as soon as they are renewed');
+        await leases.extend(entry);
+      } catch {
+        if (entry.lost) held.remove(entry);
+        else this.#acceptLater(entry);
+        return false;
+      }
+    }
+    return true;
   }
 
   /** A fault of ours must not stop the reader, nor be taken for success: the entry is tried again. */

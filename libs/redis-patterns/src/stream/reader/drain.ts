@@ -6,6 +6,7 @@ import type { Claims } from './claim.js';
 import type { Dispatcher } from './dispatcher.js';
 import type { Held } from './held.js';
 import type { HeldEntry } from './held-entry.js';
+import type { Lanes } from './lanes.js';
 import type { LeaseKeeper } from './lease.js';
 import type { Moves } from './moves.js';
 import type { Plane, ReaderScope } from './scope.js';
@@ -23,6 +24,7 @@ interface Parts {
   readonly claims: Claims;
   readonly leases: LeaseKeeper;
   readonly dispatcher: Dispatcher;
+  readonly lanes: Lanes | undefined;
 }
 
 /**
@@ -49,8 +51,9 @@ export async function drainReader(parts: Parts, timeout: number): Promise<void> 
 }
 
 /** Others take over at once what is pending for us and not under way. */
-async function handOver({ scope, held, moves, claims }: Parts, which: (entry: HeldEntry) => boolean): Promise<void> {
-  for (const plane of Object.values(scope.planes)) {
+async function handOver({ held, moves, claims, lanes }: Parts, which: (entry: HeldEntry) => boolean): Promise<void> {
+  await lanes?.route().catch(() => undefined);
+  for (const plane of claims.planes) {
     // Without an answer their leases end by themselves.
     await handOverPlane(plane).catch(() => undefined);
   }

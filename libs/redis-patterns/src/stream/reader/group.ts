@@ -1,8 +1,9 @@
 import { compareIds } from '../../core/stream-id.js';
 import { runScript } from '../../scripting/index.js';
-import { ensureGroupScript } from '../scripts.generated.js';
+import { ensureGroupScript, joinScript } from '../scripts.generated.js';
 import type { Held } from './held.js';
-import { warn, type ReaderScope } from './scope.js';
+import { OrderingConflictError } from './troubles.js';
+import { membersTtl, warn, type ReaderScope } from './scope.js';
 
 /** The consumer group: created where it is missing, and put back to where it stood where it got lost. */
 export class Group {
@@ -19,7 +20,9 @@ export class Group {
     if (this.#seen === '' || compareIds(id, this.#seen) > 0) this.#seen = id;
   }
 
+  /** @throws OrderingConflictError while consumers with another `ordering` live in the group */
   async ensure(): Promise<void> {
+    await this.#join();
     const { context, keys, group, options, label, planes, consumer, abandonAfter } = this.scope;
     const main = this.held.ids(planes.main);
     const lowest = main.reduce((low, id) => (low === '' || compareIds(id, low) < 0 ? id : low), '');
@@ -39,5 +42,18 @@ export class Group {
       );
     }
     this.#existed = true;
+  }
+
+  async #join(): Promise<void> {
+    const { context, keys, group, options, label, consumer, abandonAfter } = this.scope;
+    const { ordering, reapAfter } = options;
+    const joined = await runScript(
+      context.connection,
+      joinScript,
+      [keys.meta, keys.members, keys.retries, keys.lanes, keys.parked],
+      [group, ordering, consumer, reapAfter, membersTtl(reapAfter), abandonAfter],
+      { wait: true },
+    );
+    if (joined === 0) throw new OrderingConflictError(label, ordering);
   }
 }

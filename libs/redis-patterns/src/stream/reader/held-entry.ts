@@ -37,6 +37,8 @@ export class HeldEntry {
     public count: number,
     /** Whether its next start must be counted: it was delivered to somebody before. */
     public redelivered: boolean,
+    /** When its lease was asked for, as `performance.now()` counts: it lasts at least `lease` from then. */
+    public leasedAt = 0,
   ) {
     let bytes = 0;
     for (const text of fields) bytes += text.length;

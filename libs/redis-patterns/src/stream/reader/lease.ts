@@ -4,15 +4,15 @@ import { renewScript, tickScript } from '../scripts.generated.js';
 import { LeaseLostError } from '../stream.errors.js';
 import type { Held } from './held.js';
 import type { HeldEntry } from './held-entry.js';
-import { warn, type Plane, type ReaderScope } from './scope.js';
+import { membersTtl, warn, type Plane, type ReaderScope } from './scope.js';
 
 const CHUNK = 100;
-const MEMBERS_TTL = 3_600_000;
 
 /** Keeps the leases of everything that is held, running or not, and the sign of life of this consumer. */
 export class LeaseKeeper {
   #timer: Timer | undefined;
   #due = 0;
+  #started = false;
   #stopped = false;
 
   constructor(
@@ -20,8 +20,10 @@ export class LeaseKeeper {
     private readonly held: Held,
   ) {}
 
-  /** Ticks every third of the lease, the first time at once. */
+  /** Ticks every third of the lease, the first time at once. Idempotent. */
   start(): void {
+    if (this.#started || this.#stopped) return;
+    this.#started = true;
     this.#due = performance.now();
     void this.#tick();
   }
@@ -69,19 +71,35 @@ export class LeaseKeeper {
 
   async #renew(plane: Plane, ids: string[]): Promise<void> {
     const { context, group, consumer } = this.scope;
+    const sentAt = performance.now();
     const [lost, gone] = await runScript(context.connection, renewScript, [plane.key], [group, consumer, ...ids]);
     for (const id of lost) this.#onLost(plane, id);
     for (const id of gone) this.#onGone(plane, id);
+    for (const id of ids) this.#onRenewed(plane, id, sentAt);
   }
 
   async #giveSignOfLife(): Promise<void> {
     const { context, keys, group, consumer, options, abandonAfter } = this.scope;
+    const { retries, due, dueBody, delayed, delayedBody, lanes, parked, meta } = keys;
+    const kept = [
+      retries,
+      due,
+      dueBody,
+      delayed,
+      delayedBody,
+      ...(options.ordering === 'key' ? [lanes, parked, meta] : []),
+    ];
     await runScript(
       context.connection,
       tickScript,
-      [keys.stream, keys.members, keys.floor, keys.retries, keys.due, keys.dueBody, keys.delayed, keys.delayedBody],
-      [group, consumer, options.reapAfter, Math.max(MEMBERS_TTL, options.reapAfter), abandonAfter],
+      [keys.stream, keys.members, keys.floor, ...kept],
+      [group, consumer, options.reapAfter, membersTtl(options.reapAfter), abandonAfter],
     );
+  }
+
+  #onRenewed(plane: Plane, id: string, sentAt: number): void {
+    const entry = this.held.get(plane, id);
+    if (entry !== undefined && !entry.lost) entry.leasedAt = sentAt;
   }
 
   #onLost(plane: Plane, id: string): void {

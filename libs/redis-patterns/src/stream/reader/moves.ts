@@ -1,7 +1,7 @@
 import { sleep } from '../../core/abort.js';
 import { backoffDelay } from '../../core/backoff.js';
 import { runScript } from '../../scripting/index.js';
-import { deadLetterScript, releaseScript, retryScript } from '../scripts.generated.js';
+import { deadLetterOrderedScript, deadLetterScript, releaseScript, retryScript } from '../scripts.generated.js';
 import { LeaseLostError } from '../stream.errors.js';
 import { describeError } from './describe-error.js';
 import type { Held } from './held.js';
@@ -103,15 +103,20 @@ export class Moves {
     const { context, keys, group, consumer, options, label } = this.scope;
     const { maxLen, maxAge, stack } = options.deadLetter || { maxLen: 1, maxAge: 1000, stack: false };
     const facts = JSON.stringify(this.#facts(entry, reason, describeError(error, stack)));
-    await this.#move(entry, ({ plane, id, fields }, fromMemory) =>
-      runScript(
-        context.connection,
-        deadLetterScript,
-        [plane.key, keys.deadLetters],
-        [group, consumer, id, plane.isRetry, maxLen, maxAge, facts, ...memory(fields, fromMemory)],
-        fromMemory ? { effect: 'once' } : {},
-      ),
-    );
+    await this.#move(entry, ({ plane, id, fields }, fromMemory) => {
+      const args = [group, consumer, id, plane.isRetry, maxLen, maxAge, facts, ...memory(fields, fromMemory)] as const;
+      const how = fromMemory ? ({ effect: 'once' } as const) : {};
+      const { deadLetters, lanes, parked } = keys;
+      return options.ordering === 'none'
+        ? runScript(context.connection, deadLetterScript, [plane.key, deadLetters], [...args], how)
+        : runScript(
+            context.connection,
+            deadLetterOrderedScript,
+            [plane.key, deadLetters, lanes, parked],
+            [...args],
+            how,
+          );
+    });
     const { stream } = this.scope;
     const { name: connection } = context.connection;
     context.telemetry.emit('dead-letter', { connection, stream, group, reason, attempts: entry.failures });

@@ -1,18 +1,17 @@
 import { sleep } from '../../core/abort.js';
 import { backoffDelay } from '../../core/backoff.js';
 import type { BlockingLease } from '../../connection/index.js';
-import { runScript } from '../../scripting/index.js';
 import type { WatchedLoop } from '../../telemetry/index.js';
-import { commitScript } from '../scripts.generated.js';
-import { LeaseLostError } from '../stream.errors.js';
 import type { StreamTransaction } from '../transaction.js';
 import { BlockingSocket, DeadSocketError } from './blocking-socket.js';
 import { Claims } from './claim.js';
+import { commit } from './commit.js';
 import { Dispatcher } from './dispatcher.js';
 import { drainReader } from './drain.js';
 import { Group } from './group.js';
 import { Held } from './held.js';
 import { HeldEntry } from './held-entry.js';
+import { Lanes } from './lanes.js';
 import { LeaseKeeper } from './lease.js';
 import { newLoop, turned } from './loop.js';
 import { Moves } from './moves.js';
@@ -28,8 +27,8 @@ import { Troubles } from './troubles.js';
 import { Upkeep } from './upkeep.js';
 
 const RETRY = { base: 50, max: 5000 };
-/** Pause after what only a person can repair. */
-const REPAIR_PAUSE = 5000;
+/** Pauses after what only a person can repair, and while others must leave. */
+const LONG_PAUSES = { repair: 5000, leave: 1000 };
 /** Time for the loops to end. */
 const GRACE = 1000;
 
@@ -65,6 +64,8 @@ export class StreamReader {
   readonly #troubles: Troubles;
   readonly #loop: WatchedLoop;
   readonly #tracer: ReaderTracer;
+  /** With `ordering: 'key'`. */
+  readonly #lanes: Lanes | undefined;
   #endWatch: () => void = () => undefined;
   #socket: BlockingSocket | undefined;
   #loops: Promise<unknown> | undefined;
@@ -76,6 +77,8 @@ export class StreamReader {
   #epoch: number | undefined;
   #failures = 0;
   #becomeReady: () => void = () => undefined;
+  #hasJoined: () => void = () => undefined;
+  readonly #joined = new Promise<void>((resolve) => (this.#hasJoined = resolve));
   /** Resolves when the group exists and the first read begins. */
   readonly ready: Promise<void>;
 
@@ -88,8 +91,9 @@ export class StreamReader {
     const held = (this.#held = new Held(scope.options, routes.largestBatch, () => this.#dispatcher.pump()));
     const acks = (this.#acks = new Acks(scope, held));
     this.#group = new Group(scope, held);
-    this.#claims = new Claims(scope, held, (entries) => this.#accept(entries));
-    this.#leases = new LeaseKeeper(scope, held);
+    this.#lanes = scope.options.ordering === 'key' ? new Lanes(scope) : undefined;
+    this.#claims = new Claims(scope, held, (entries) => this.#accept(entries), this.#lanes);
+    const leases = (this.#leases = new LeaseKeeper(scope, held));
     this.#promoter = new Promoter(scope, held);
     this.#upkeep = new Upkeep(scope, held);
     const hooks = {
@@ -102,14 +106,14 @@ export class StreamReader {
     this.#tracer = new ReaderTracer(scope);
     const actions = {
       ack: (entry: HeldEntry) => acks.confirmed(entry),
-      extend: (entry: HeldEntry) => this.#leases.extend(entry),
+      extend: (entry: HeldEntry) => leases.extend(entry),
       deadLetter: (entry: HeldEntry, reason: string) => moves.buryNow(entry, 'handler', reason),
-      commit: (entry: HeldEntry, transaction: StreamTransaction) => this.#commit(entry, transaction),
+      commit: (entry: HeldEntry, transaction: StreamTransaction) => commit(scope, held, entry, transaction),
     };
     const preparation = new Preparation(scope, routes, acks, moves);
     const starts = new Starts(scope, held, acks, moves);
     const runner = new Runner({ scope, held, acks, moves, actions });
-    this.#dispatcher = new Dispatcher({ scope, held, acks, preparation, starts, runner });
+    this.#dispatcher = new Dispatcher({ scope, held, acks, preparation, starts, runner, leases });
   }
 
   get status(): ReaderStatus {
@@ -124,8 +128,12 @@ export class StreamReader {
     if (this.#loops !== undefined || this.#stop.signal.aborted) return;
     const { signal } = this.#stop;
     this.#state = 'connecting';
-    this.#loops = Promise.all([this.#serve(), this.#claims.serve(signal), this.#upkeep.serve(this.ready, signal)]);
-    this.#leases.start();
+    this.#loops = Promise.all([
+      this.#serve(),
+      this.#claims.serve(this.#joined, signal),
+      this.#lanes?.serve(this.#joined, signal),
+      this.#upkeep.serve(this.ready, signal),
+    ]);
     this.#promoter.start();
     this.#endWatch = this.scope.context.telemetry.loops.add(this.#loop);
   }
@@ -150,11 +158,9 @@ export class StreamReader {
       await this.#socket?.interrupt();
       await Promise.race([this.#loops, sleep(GRACE)]);
       const { scope } = this;
-      const [held, acks, moves, claims] = [this.#held, this.#acks, this.#moves, this.#claims];
-      await drainReader(
-        { scope, held, acks, moves, claims, leases: this.#leases, dispatcher: this.#dispatcher },
-        timeout,
-      );
+      const [held, acks, moves, claims, lanes] = [this.#held, this.#acks, this.#moves, this.#claims, this.#lanes];
+      const [leases, dispatcher] = [this.#leases, this.#dispatcher];
+      await drainReader({ scope, held, acks, moves, claims, leases, dispatcher, lanes }, timeout);
     }
     this.#state = 'stopped';
   }
@@ -198,6 +204,8 @@ export class StreamReader {
     if (!this.#groupIsKnown) {
       await this.#group.ensure();
       this.#groupIsKnown = true;
+      this.#leases.start();
+      this.#hasJoined();
     }
     this.#mayHaveStrays ||= this.#epoch !== undefined && this.#epoch !== socket.epoch;
     this.#epoch = socket.epoch;
@@ -211,9 +219,11 @@ export class StreamReader {
     this.#becomeReady();
     this.#reading();
     const { room } = this.#held;
+    // Others may have made room meanwhile.
+    if (this.#lanes?.full) await this.#lanes.route();
+    const sentAt = performance.now();
     // COUNT is for each of the two streams.
-    const since = performance.now();
-    const found = await socket.read((this.#retriesWait ? Math.ceil(room / 2) : room) || 1);
+    const found = await socket.read((this.#retriesWait ? Math.ceil(room / 2) : room) || 1, this.#lanes?.full);
     this.#failures = 0;
     turned(this.#loop, true);
     this.#troubles.over();
@@ -223,10 +233,11 @@ export class StreamReader {
       if (entries.length === 0) continue;
       if (plane.isRetry === 1) this.#retriesWait = true;
       else this.#group.saw(entries.at(-1)!.id);
-      this.#accept(
-        entries.map(({ id, fields }) => new HeldEntry(plane, id, fields, 1, false)),
-        since,
-      );
+      if (plane.isRetry === 0 && this.#lanes !== undefined) await this.#lanes.route();
+      else {
+        const held = entries.map(({ id, fields }) => new HeldEntry(plane, id, fields, 1, false, sentAt));
+        this.#accept(held, sentAt);
+      }
     }
   }
 
@@ -250,17 +261,7 @@ export class StreamReader {
     const cure = this.#troubles.happened(error);
     if (cure === 'ensure') this.#groupIsKnown = false;
     if (cure === 'reset') this.#socket?.reset();
-    const ms = cure === 'repair' ? REPAIR_PAUSE : backoffDelay(++this.#failures, RETRY);
+    const ms = cure === 'repair' || cure === 'leave' ? LONG_PAUSES[cure] : backoffDelay(++this.#failures, RETRY);
     await sleep(ms, signal).catch(() => undefined);
-  }
-
-  async #commit(entry: HeldEntry, transaction: StreamTransaction): Promise<void> {
-    const { context, group, consumer, label } = this.scope;
-    const { plane, id } = entry;
-    const [, ...keys] = transaction.keys;
-    const args = [group, consumer, id, plane.isRetry, transaction.commands] as const;
-    const reply = await runScript(context.connection, commitScript, [plane.key, ...keys], [...args]);
-    if (reply < 0) throw new LeaseLostError(entry.originalId, label);
-    this.#held.remove(entry);
   }
 }

@@ -22,10 +22,16 @@ export class Routes {
   readonly #byType = new Map<string, Route>();
   #others: Route | undefined;
   #largestBatch = 1;
+  #batched: Route | undefined;
 
   /** Messages that one run may take. */
   get largestBatch(): number {
     return this.#largestBatch;
+  }
+
+  /** One that takes batches, if there is any. */
+  get batched(): Route | undefined {
+    return this.#batched;
   }
 
   /** @returns the route that has one of these types already, unless there is none */
@@ -36,6 +42,7 @@ export class Routes {
 
   add(types: readonly string[] | undefined, route: Route): void {
     this.#largestBatch = Math.max(this.#largestBatch, route.options.batch?.size ?? 1);
+    if (route.options.batch !== undefined) this.#batched ??= route;
     if (types === undefined) this.#others = route;
     else for (const type of types) this.#byType.set(type, route);
   }

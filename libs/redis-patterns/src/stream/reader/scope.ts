@@ -28,8 +28,22 @@ export interface ReaderScope {
   readonly maxPayload: number;
 }
 
+const MEMBERS_TTL = 3_600_000;
+
+/** Time for which a group remembers who is in it, milliseconds. */
+export function membersTtl(reapAfter: number): number {
+  return Math.max(MEMBERS_TTL, reapAfter);
+}
+
 export function warn({ context }: ReaderScope, code: string, message: string): void {
   context.telemetry.emit('warning', { pattern: 'Stream', code, message });
+}
+
+export function warnOfTrimmed(scope: ReaderScope, trimmed: number): void {
+  const text =
+    `${trimmed} pending entries of ${scope.label} had been trimmed from the stream before they were processed; ` +
+    `raise its retention.maxLen, or use mode 'safe'.`;
+  warn(scope, 'ERR_STREAM_TRIMMED', text);
 }
 
 export function report({ context }: ReaderScope, code: string, message: string, error?: unknown): void {

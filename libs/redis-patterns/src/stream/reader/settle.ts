@@ -1,7 +1,8 @@
 import { runScript } from '../../scripting/index.js';
 import { backoffDelay } from '../../core/backoff.js';
+import { compareIds } from '../../core/stream-id.js';
 import { startTimer, type Timer } from '../../core/timer.js';
-import { ackRetriedScript } from '../scripts.generated.js';
+import { ackOrderedScript, ackRetriedScript } from '../scripts.generated.js';
 import type { Held } from './held.js';
 import type { HeldEntry } from './held-entry.js';
 import { ReaderTracer } from './reader-tracer.js';
@@ -12,8 +13,9 @@ const MAX_WAIT_MS = 2;
 const RETRY = { base: 50, max: 5000 };
 
 /**
- * Acknowledges in batches. Not owner-checked: a late acknowledgement only says that the work is done. Until it is
- * confirmed the entry stays held (its lease is renewed, and it takes room), however long Redis is away.
+ * Acknowledges in batches. Not owner-checked: a late acknowledgement only says that the work is done; but where it gives the
+ * next message of a key its turn. Until it is confirmed the entry stays held (its lease is renewed, and it takes room),
+ * however long Redis is away.
  */
 export class Acks {
   readonly #tracer: ReaderTracer;
@@ -120,11 +122,16 @@ export class Acks {
 
   async #ackRetried(entries: readonly HeldEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    const { context, keys, group } = this.scope;
+    const { context, keys, group, consumer, options } = this.scope;
     const ids = entries.map(({ id }) => id);
-    await this.#tracer.ack(entries, () =>
-      runScript(context.connection, ackRetriedScript, [keys.retries], [group, ...ids]),
-    );
+    await this.#tracer.ack(entries, () => {
+      if (options.ordering === 'none') {
+        return runScript(context.connection, ackRetriedScript, [keys.retries], [group, ...ids]);
+      }
+      const { retries, lanes, parked } = keys;
+      ids.sort(compareIds);
+      return runScript(context.connection, ackOrderedScript, [retries, lanes, parked], [group, consumer, ...ids]);
+    });
     this.#confirm(entries);
   }
 

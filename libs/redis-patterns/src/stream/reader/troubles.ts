@@ -5,9 +5,9 @@ import { report, warn, type ReaderScope } from './scope.js';
  * What a reader does after a failed read, beside waiting:
  * - `ensure`: the group or the stream is gone, so it is created again;
  * - `reset`: the socket is at the wrong server, so it is dropped and the server looked for anew;
- * - `wait`: it passes by itself; `repair`: somebody has to repair it.
+ * - `wait`: it passes by itself; `repair`: somebody has to repair it; `leave`: others have to leave first.
  */
-export type Cure = 'ensure' | 'reset' | 'wait' | 'repair';
+export type Cure = 'ensure' | 'reset' | 'wait' | 'repair' | 'leave';
 
 /** By the first word of what Redis answers to a blocked read. All else is a lost link, which the connection heals. */
 const CURES: Readonly<Record<string, Cure>> = {
@@ -33,7 +33,18 @@ const CURES: Readonly<Record<string, Cure>> = {
   ERR: 'repair',
 };
 
+/** Consumers with another `ordering` live in the group. */
+export class OrderingConflictError extends Error {
+  constructor(label: string, ordering: string) {
+    super(
+      `${label} is not read: consumers with another 'ordering' than '${ordering}' live in this group. Give all of them the same, ` +
+        `or stop the others: then this one begins by itself.`,
+    );
+  }
+}
+
 export function cureOf(error: unknown): Cure {
+  if (error instanceof OrderingConflictError) return 'leave';
   const word = wordOf(error);
   if (word === undefined) return 'wait';
   if (word === 'UNBLOCKED' && error instanceof Error && error.message.includes('no longer exists')) return 'ensure';
@@ -54,9 +65,13 @@ export class Troubles {
   happened(error: unknown): Cure {
     const cure = cureOf(error);
     const word = wordOf(error);
-    if (cure !== 'repair' || word === undefined || word === this.#reported) return cure;
+    const isLasting = cure === 'repair' || cure === 'leave';
+    if (!isLasting || word === undefined || word === this.#reported) return cure;
     this.#reported = word;
-    const text = `${this.scope.label} cannot be read: Redis answers ${word}. ${remedy(word)}`;
+    const text =
+      error instanceof OrderingConflictError
+        ? error.message
+        : `${this.scope.label} cannot be read: Redis answers ${word}. ${remedy(word)}`;
     report(this.scope, 'ERR_STREAM_READER', text);
     return cure;
   }
@@ -75,8 +90,9 @@ export class Troubles {
   }
 }
 
-/** First word of Redis' reply, if it was one: an error of ours or of ioredis. */
+/** First word of Redis' reply, if it was one: an error of the connection or of ioredis. `ORDERING` for ours. */
 function wordOf(error: unknown): string | undefined {
+  if (error instanceof OrderingConflictError) return 'ORDERING';
   if (error instanceof RedisUnavailableError || error instanceof RedisCommandError) return error.reply;
   return error instanceof Error ? /^[A-Z][A-Z0-9]+(?= |$)/.exec(error.message)?.[0] : undefined;
 }
