@@ -51,6 +51,10 @@ describeOnEachTopology('locks', { user: 'lock' }, (topology) => {
     expect(await lock.release()).toBe(false);
     expect(await topology.admin.client.get(redisKey('stolen'))).toBe('somebody');
     expect(lock.signal.aborted).toBe(true);
+
+    const given = await open.locks.acquire('given back');
+    await given.release();
+    await expect(given.extend()).rejects.toMatchObject({ code: 'ERR_LOCK_LOST', reason: 'released' });
   });
 
   it('waits for a busy lock, and stops waiting when the caller gives up', async () => {

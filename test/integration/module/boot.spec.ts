@@ -87,6 +87,18 @@ describe('a boot with options that cannot work', () => {
     });
   });
 
+  it('fails with all that is wrong, in whichever part', async () => {
+    const connections = { cache: { port: 'many' }, durable: NOBODY };
+    const options = { namespace: 'shop', connections, cache: { ttl: 'never' }, lock: { lease: 5 } } as never;
+    @Module({ imports: [RedisPatternsModule.forRoot(options)] })
+    class Root {}
+    const booting = NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
+    const issues = ['connections.cache.port', 'cache.ttl', 'lock.lease'].map((path) =>
+      expect.objectContaining({ path }),
+    );
+    await expect(booting).rejects.toMatchObject({ code: 'ERR_INVALID_OPTIONS', issues });
+  });
+
   it('fails when a decorated method uses a pattern without a connection', async () => {
     @Injectable()
     class Stock {

@@ -109,7 +109,7 @@ export class HeldLease implements Expiring {
   /** @throws LockLostError when it was lost, also before it was released */
   assertHeld(): void {
     if (this.isHeld) return;
-    throw this.#lost ?? new LockLostError(this.key, 'expired');
+    throw this.#lost ?? new LockLostError(this.key, 'released');
   }
 
   /**

@@ -61,7 +61,7 @@ export abstract class LeaseHandle {
   assertHeld(): void {
     for (const lease of this.leases) lease.assertHeld();
     // A shared lock may still be held by others when this handle has given it back.
-    if (this.released) throw new LockLostError(this.key, 'expired');
+    if (this.released) throw new LockLostError(this.key, 'released');
   }
 
   /**

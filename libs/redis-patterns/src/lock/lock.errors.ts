@@ -20,9 +20,10 @@ export class LockTimeoutError extends RedisPatternsError {
 
 /**
  * Why a lock was lost. `expired`: its lease ended, or its key is gone; `stolen`: another token holds it; `unreachable`: it
- * could not be renewed in time; `max-hold`: it was held for as long as `maxHold` or a shutdown allows.
+ * could not be renewed in time; `max-hold`: it was held for as long as `maxHold` or a shutdown allows;
+ * `released`: the caller has given it back.
  */
-export type LockLostReason = 'expired' | 'stolen' | 'unreachable' | 'max-hold';
+export type LockLostReason = 'expired' | 'stolen' | 'unreachable' | 'max-hold' | 'released';
 
 const LOST: Record<LockLostReason, string> = {
   expired:
@@ -30,6 +31,7 @@ const LOST: Record<LockLostReason, string> = {
   stolen: "somebody else holds it; after a failover or a flush only a check of 'fence' keeps two holders apart",
   unreachable: 'Redis did not answer its renewals before the lease ended',
   'max-hold': "it was held as long as 'maxHold' (or 'shutdownTimeout', at shutdown) allows; stop the work or raise it",
+  released: 'it was given back before; take it again',
 };
 
 /** The caller no longer holds a lock that it was given. Code `ERR_LOCK_LOST`; also the reason of the handle's `signal`. */

@@ -5,7 +5,7 @@ import {
   type ConnectionOptions,
   type ResolvedConnectionOptions,
 } from '../connection/index.js';
-import { InvalidOptionsError } from '../core/errors.js';
+import { InvalidOptionsError, type OptionIssue } from '../core/errors.js';
 import { closest, parseOptions } from '../core/options.js';
 import type { AnyPatternPart } from './pattern-part.js';
 import { patternParts, type PatternOptions } from './pattern-parts.js';
@@ -85,32 +85,60 @@ export function resolveModuleOptions(raw: RedisPatternsOptions, where: string): 
       { path: 'connections.default', message: "and 'connection' both define the default connection; give it once" },
     ]);
   }
+  const found = new FoundIssues(where);
   const resolved = new Map<string, ResolvedConnectionOptions>();
-  if (connection !== undefined)
-    resolved.set(DEFAULT_CONNECTION, resolveConnectionOptions(connection, where, 'connection'));
-  for (const [name, options] of Object.entries(connections)) {
-    resolved.set(name, resolveConnectionOptions(options, where, `connections.${name}`));
-  }
-  if (resolved.size === 0) {
-    const message = "is missing: give a URL such as 'redis://127.0.0.1:6379', or connection options";
-    throw new InvalidOptionsError(where, [{ path: 'connection', message }]);
+  const resolve = (name: string, options: string | ConnectionOptions, path: string): void => {
+    found.in(() => resolved.set(name, resolveConnectionOptions(options, where, path)));
+  };
+  if (connection !== undefined) resolve(DEFAULT_CONNECTION, connection, 'connection');
+  for (const [name, options] of Object.entries(connections)) resolve(name, options, `connections.${name}`);
+  if (connection === undefined && Object.keys(connections).length === 0) {
+    found.add('connection', "is missing: give a URL such as 'redis://127.0.0.1:6379', or connection options");
   }
   const given = rest as Record<string, unknown>;
-  const patterns = new Map(patternParts.map((part) => [part, part.resolve(given[part.option], where)]));
-  for (const [part, options] of patterns) {
-    const known = [...resolved.keys()];
-    if (options.connection !== undefined)
-      checkConnectionName(`${part.option}.connection`, options.connection, known, where);
-    for (const node of part.nodesOf?.(options) ?? []) checkConnectionName(`${part.option}.nodes`, node, known, where);
+  const patterns = new Map<AnyPatternPart, { readonly connection?: string | undefined }>();
+  for (const part of patternParts) {
+    found.in(() => patterns.set(part, part.resolve(given[part.option], where)));
   }
+  let telemetryOptions: ResolvedModuleOptions['telemetry'] | undefined;
+  found.in(() => (telemetryOptions = resolveTelemetryOptions(telemetry, where)));
+  found.throwAny();
+  const known = [...resolved.keys()];
+  for (const [part, options] of patterns) {
+    if (options.connection !== undefined)
+      found.in(() => checkConnectionName(`${part.option}.connection`, options.connection!, known, where));
+    for (const node of part.nodesOf?.(options) ?? []) {
+      found.in(() => checkConnectionName(`${part.option}.nodes`, node, known, where));
+    }
+  }
+  found.throwAny();
   const configured = new Set(patternParts.filter((part) => given[part.option] !== undefined));
-  return {
-    namespace,
-    connections: resolved,
-    patterns,
-    configured,
-    telemetry: resolveTelemetryOptions(telemetry, where),
-  };
+  return { namespace, connections: resolved, patterns, configured, telemetry: telemetryOptions! };
+}
+
+/** What is wrong in several parts is told at once. */
+class FoundIssues {
+  readonly #issues: OptionIssue[] = [];
+
+  constructor(private readonly where: string) {}
+
+  add(path: string, message: string): void {
+    this.#issues.push({ path, message });
+  }
+
+  in(parse: () => unknown): void {
+    try {
+      parse();
+    } catch (error) {
+      if (!(error instanceof InvalidOptionsError)) throw error;
+      this.#issues.push(...error.issues);
+    }
+  }
+
+  /** @throws InvalidOptionsError */
+  throwAny(): void {
+    if (this.#issues.length > 0) throw new InvalidOptionsError(this.where, this.#issues);
+  }
 }
 
 function checkConnectionName(path: string, name: string, known: readonly string[], where: string): void {
