@@ -5,9 +5,7 @@ import { WAYS } from './arms.mjs';
 const { name, url, effects } = JSON.parse(process.argv[2] ?? '{}');
 const redis = openRaw(url);
 const { close } = await WAYS[name].listen(url, (n) => redis.hincrby(effects, String(n), 1));
-process.once('SIGTERM', async () => {
-  await close();
-  redis.disconnect();
-  process.exit();
+process.once('SIGTERM', () => {
+  void close().finally(() => process.exit());
 });
 process.send?.('ready');
