@@ -243,6 +243,20 @@ describeOnEachTopology('streams in order of keys', { user: 'stream' }, (topology
     expect(await topology.admin.client.exists(companion('lanes', 's', 'g'), companion('parked', 's', 'g'))).toBe(0);
   });
 
+  it('go on when the group is lost, and with it what its consumers had agreed on', async () => {
+    runs.length = 0;
+    const { runtime, anotherRuntime } = place.streams;
+    const { client } = topology.admin;
+    await consume(runtime, 'one', () => pause(1));
+    await client.unlink(companion('meta', 's'));
+    await consume(anotherRuntime(), 'two', () => pause(1));
+    await client.unlink(companion('meta', 's'));
+    await client.xgroup('DESTROY', keyOf('s'), 'g');
+    for (const seq of range(6)) await publish('k', seq);
+    await eventually(() => expect(new Set(starts('k'))).toEqual(new Set(range(6))), { timeout: 20_000 });
+    await allDone();
+  });
+
   it('refuse batches, and two consumers of one group that say different things', () => {
     const { runtime } = place.streams;
     const batch = { size: 10 };
