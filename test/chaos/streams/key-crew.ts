@@ -84,8 +84,9 @@ export class KeyCrew {
         const { run, key, seq, from } = begun as never as { run: number; key: string; seq: number; from: number };
         const end = ends.get(run);
         const to = (end?.to as number | undefined) ?? this.#deaths.get(program.pid) ?? Infinity;
-        // Nobody can end the run that a process was in when it was stopped.
-        const excused = woken !== undefined && from < woken && to > woken;
+        // Nobody can end the run that a process was in when it was stopped, or when the machine did not let it go on.
+        const isLate = KEYS.includes(key) && to < Infinity && to - from > LEASE / 2;
+        const excused = isLate || (woken !== undefined && from < woken && to > woken);
         return { key, seq, owner: `${program.pid}`, from, to, excused, aborted: end?.aborted === true };
       });
     });

@@ -2,7 +2,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import type { Program } from '../../support/child-process.js';
 import { eventually } from '../../support/eventually.js';
 import { describeOnEachTopology } from '../../support/topologies.js';
-import { KeyCrew } from './key-crew.js';
+import { KeyCrew, LEASE } from './key-crew.js';
 
 const PATIENCE = { timeout: 60_000 };
 
@@ -37,7 +37,9 @@ describeOnEachTopology('the history of keys', { user: 'stream' }, (topology) => 
   it('changes nothing by the hand of a process that stood still while another one took over', async () => {
     const crew = await gather();
     const { admin } = crew.streams;
-    const victim = await crew.start({ concurrency: 2 });
+    // Longer than the machine ever keeps a process waiting.
+    const lease = 2 * LEASE;
+    const victim = await crew.start({ concurrency: 2, lease });
     await crew.publish('told', { holds: 'told' });
     await crew.publish('aborted', { holds: 'aborted' });
     await victim.next('begin', { count: 2 });
@@ -51,7 +53,7 @@ describeOnEachTopology('the history of keys', { user: 'stream' }, (topology) => 
     await victim.kill('SIGSTOP');
     for (const key of ['told', 'aborted']) await crew.publish(key);
 
-    const heir = await crew.start();
+    const heir = await crew.start({ lease });
     const begun = (program: Program, key: string): number[] =>
       crew.runs([program]).flatMap((run) => (run.key === key ? [run.seq] : []));
     await eventually(() => {

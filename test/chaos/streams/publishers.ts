@@ -8,6 +8,7 @@ import type { Published } from './account.js';
 import { clock, type Body } from './records.js';
 
 const PUBLISHERS = 4;
+const KEYS = 23;
 type Outcome = Published['outcome'];
 
 /** Publish without an end, and write down what they were told. */
@@ -66,7 +67,8 @@ export class Publishers {
   }
 
   async #send(body: Body, options: PublishOptions, record: Published): Promise<void> {
-    const outcome = await this.producer.publish(this.stream, body, options).then(
+    const key = `${Number(body.id) % KEYS}`;
+    const outcome = await this.producer.publish(this.stream, body, { key, ...options }).then(
       (id): Outcome => {
         record.ids.add(id);
         return 'ok';

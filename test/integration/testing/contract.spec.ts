@@ -19,7 +19,6 @@ const SUITES = [
   'stream/publish',
   'stream/retries',
   'stream/settle',
-  'stream/ordering',
   'session/sessions',
   'token/tokens',
   'leaderboard/boards',

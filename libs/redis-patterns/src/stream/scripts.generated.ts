@@ -699,11 +699,12 @@ export const figuresScript: Script<[stream: string, retries: string, due: string
  * - `ARGV[4]` aliveMs: time after which a member that is silent no longer counts
  * - `ARGV[5]` membersTtlMs
  * - `ARGV[6]` ttlMs: of the rest
+ * - `ARGV[7]` again: 1: it has joined before, and what was agreed on then may have been deleted since
  * - returns 0 when it may not join
  */
-export const joinScript: Script<[meta: string, members: string, retries: string, lanes: string, parked: string], [group: string, ordering: 'none' | 'key', consumer: string, aliveMs: number, membersTtlMs: number, ttlMs: number], 0 | 1> = {
+export const joinScript: Script<[meta: string, members: string, retries: string, lanes: string, parked: string], [group: string, ordering: 'none' | 'key', consumer: string, aliveMs: number, membersTtlMs: number, ttlMs: number, again: 0 | 1], 0 | 1> = {
   name: 'stream.join',
-  sha: '4ecd541cdc6fd8b103c1bcdd78a68ff14e3ca341',
+  sha: '64ecc61bfc30bc74dcc12742b6c1139e299ef46f',
   effect: 'idempotent',
   lua: [
     "local function nowMs()",
@@ -755,9 +756,12 @@ export const joinScript: Script<[meta: string, members: string, retries: string,
     "  if redis.call('HGET', lanes, lane) == originalId then passOn(lanes, parked, retries, lane) end",
     "end",
     "local now, ordering = nowMs(), 'order:' .. ARGV[1]",
-    "if (redis.call('HGET', KEYS[1], ordering) or 'none') ~= ARGV[2] then",
-    "  for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], text(now), '+inf')) do",
-    "    if member ~= ARGV[3] then return 0 end",
+    "local agreed = redis.call('HGET', KEYS[1], ordering)",
+    "if (agreed or 'none') ~= ARGV[2] then",
+    "  if agreed or ARGV[7] == '0' then",
+    "    for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], text(now), '+inf')) do",
+    "      if member ~= ARGV[3] then return 0 end",
+    "    end",
     "  end",
     "  if ARGV[2] == 'key' then",
     "    redis.call('HSET', KEYS[1], ordering, 'key')",

@@ -10,8 +10,10 @@ const streams = await openStreams(connection, namespace, {}, options);
 const { client } = await RedisAdmin.connect(log);
 const write = (list: string, record: object): Promise<number> => client.rpush(list, JSON.stringify(record));
 
-const consumptions = GROUPS.map((group) =>
-  streams.runtime.consume({ stream, group, ...reader }, async (body, ctx) => {
+const consumptions = GROUPS.map((group) => {
+  // One of them in order of keys: whatever happens, no key may stand still.
+  const ordering = group === 'b' ? 'key' : 'none';
+  return streams.runtime.consume({ stream, group, ordering, ...reader }, async (body, ctx) => {
     const { id, fails } = body as Body;
     const begun = { run: randomUUID(), pid: process.pid, group, id, attempt: ctx.attempt, from: clock() };
     await write('begun', begun);
@@ -20,8 +22,8 @@ const consumptions = GROUPS.map((group) =>
     const ended: Ended = { run: begun.run, to: clock(), aborted: ctx.signal.aborted, failed };
     await write('ended', ended);
     if (failed) throw new Error('it never succeeds');
-  }),
-);
+  });
+});
 onParent('drain', () => void streams.runtime.drain('5s').then(() => process.exit()));
 streams.runtime.start();
 await Promise.all(consumptions.map(({ ready }) => ready));

@@ -11,15 +11,20 @@
 --- ARGV[4] aliveMs: number      time after which a member that is silent no longer counts
 --- ARGV[5] membersTtlMs: number
 --- ARGV[6] ttlMs: number        of the rest
+--- ARGV[7] again: 0 | 1         1: it has joined before, and what was agreed on then may have been deleted since
 --- RETURNS 0 | 1  0 when it may not join
 --- EFFECT idempotent
 --- @include lib/time.lua
 --- @include lib/keep.lua
 --- @include lib/lanes.lua
 local now, ordering = nowMs(), 'order:' .. ARGV[1]
-if (redis.call('HGET', KEYS[1], ordering) or 'none') ~= ARGV[2] then
-  for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], text(now), '+inf')) do
-    if member ~= ARGV[3] then return 0 end
+local agreed = redis.call('HGET', KEYS[1], ordering)
+if (agreed or 'none') ~= ARGV[2] then
+  -- Where nothing is written any more, all who live think what this one thinks.
+  if agreed or ARGV[7] == '0' then
+    for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], text(now), '+inf')) do
+      if member ~= ARGV[3] then return 0 end
+    end
   end
   if ARGV[2] == 'key' then
     redis.call('HSET', KEYS[1], ordering, 'key')

@@ -22,7 +22,7 @@ export class Group {
 
   /** @throws OrderingConflictError while consumers with another `ordering` live in the group */
   async ensure(): Promise<void> {
-    await this.#join();
+    await this.join();
     const { context, keys, group, options, label, planes, consumer, abandonAfter } = this.scope;
     const main = this.held.ids(planes.main);
     const lowest = main.reduce((low, id) => (low === '' || compareIds(id, low) < 0 ? id : low), '');
@@ -44,14 +44,19 @@ export class Group {
     this.#existed = true;
   }
 
-  async #join(): Promise<void> {
+  /**
+   * Says, or repeats, which ordering this member has.
+   *
+   * @throws OrderingConflictError
+   */
+  async join(): Promise<void> {
     const { context, keys, group, options, label, consumer, abandonAfter } = this.scope;
     const { ordering, reapAfter } = options;
     const joined = await runScript(
       context.connection,
       joinScript,
       [keys.meta, keys.members, keys.retries, keys.lanes, keys.parked],
-      [group, ordering, consumer, reapAfter, membersTtl(reapAfter), abandonAfter],
+      [group, ordering, consumer, reapAfter, membersTtl(reapAfter), abandonAfter, this.#existed ? 1 : 0],
       { wait: true },
     );
     if (joined === 0) throw new OrderingConflictError(label, ordering);

@@ -1,6 +1,7 @@
 import { raceSignal, sleep } from '../../core/abort.js';
 import { runScript } from '../../scripting/index.js';
 import { mendScript, routeScript } from '../scripts.generated.js';
+import type { Group } from './group.js';
 import { warnOfTrimmed, type ReaderScope } from './scope.js';
 
 /** Entries of one call. */
@@ -15,7 +16,10 @@ const LIMIT = 100;
 export class Lanes {
   #waiting = 0;
 
-  constructor(private readonly scope: ReaderScope) {}
+  constructor(
+    private readonly scope: ReaderScope,
+    private readonly group: Group,
+  ) {}
 
   /** Whether so much waits that no more is to be taken from the stream; as far as was known when it was last looked at. */
   get full(): boolean {
@@ -34,6 +38,7 @@ export class Lanes {
       await raceSignal(joined, signal);
       for (;;) {
         // The gate has reported what failed; the next look tries again.
+        await this.group.join().catch(() => undefined);
         await this.#mend().catch(() => undefined);
         await sleep((lease / 2) * (0.75 + Math.random() / 2), signal);
       }

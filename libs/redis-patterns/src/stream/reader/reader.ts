@@ -91,7 +91,7 @@ export class StreamReader {
     const held = (this.#held = new Held(scope.options, routes.largestBatch, () => this.#dispatcher.pump()));
     const acks = (this.#acks = new Acks(scope, held));
     this.#group = new Group(scope, held);
-    this.#lanes = scope.options.ordering === 'key' ? new Lanes(scope) : undefined;
+    this.#lanes = scope.options.ordering === 'key' ? new Lanes(scope, this.#group) : undefined;
     this.#claims = new Claims(scope, held, (entries) => this.#accept(entries), this.#lanes);
     const leases = (this.#leases = new LeaseKeeper(scope, held));
     this.#promoter = new Promoter(scope, held);
