@@ -287,7 +287,7 @@ export class CacheService {
     const isKnown = isRedisFailure(error) || error instanceof CodecError || error instanceof CacheValueTooLargeError;
     if (!isKnown) throw error;
     if (this.options.onInvalidationError === 'throw') throw new CacheInvalidationError(method, result, error);
-    const message = `${method} has done its work, but not changed its cache entry, which is evicted instead: ${error.message}`;
+    const message = `${method} has done its work, but its cache entry could not be changed; it is evicted as soon as Redis answers: ${error.message}`;
     this.#engine.telemetry.emit('error', { pattern: 'Cache', code: 'ERR_CACHE_INVALIDATION', message, error });
   }
 
