@@ -16,6 +16,7 @@ const SUITES = [
   'lock/waiting',
   'rate-limit/decisions',
   'rate-limit/penalties',
+  'stream/ordering',
   'stream/publish',
   'stream/retries',
   'stream/settle',

@@ -21,9 +21,13 @@ export function expressionOf(pattern: string, flags = ''): RegExp {
   return expression;
 }
 
+const REPETITIONS: Record<string, string> = { '*': '*', '+': '+', '?': '?', '-': '*?' };
+
 function translated(pattern: string): string {
   let out = '';
   let inSet = false;
+  /** Whether what stands before can be repeated: a character, class or set; behind a capture a `-` is a plain dash. */
+  let repeatable = false;
   for (let at = 0; at < pattern.length; at++) {
     const char = pattern[at]!;
     if (char === '%') {
@@ -32,21 +36,32 @@ function translated(pattern: string): string {
       if (members === undefined || !/[a-z]/i.test(next)) out += escaped(next);
       else if (/[A-Z]/.test(next)) out += inSet ? escaped(next) : `[^${members}]`;
       else out += inSet ? members : `[${members}]`;
+      repeatable = true;
     } else if (inSet) {
       if (char === ']') inSet = false;
       out += char === '\\' || char === '[' ? `\\${char}` : char;
     } else if (char === '[') {
-      inSet = true;
+      inSet = repeatable = true;
       out += '[';
       if (pattern[at + 1] === '^') out += pattern[++at];
       // A bracket at the beginning of a set is one of its members.
       if (pattern[at + 1] === ']') out += `\\${pattern[++at]}`;
-    } else if (char === '-') out += '*?';
-    else if (char === '^' && at > 0) out += '\\^';
-    else if (char === '$' && at < pattern.length - 1) out += '\\$';
-    else out += /[{}|\\/]/.test(char) ? `\\${char}` : char;
+    } else if (repeatable && char in REPETITIONS) {
+      out += REPETITIONS[char];
+      repeatable = false;
+    } else if (char === '(' || char === ')' || (char === '^' && at === 0) || isEnd(pattern, at)) {
+      out += char;
+      repeatable = false;
+    } else {
+      out += char === '.' ? char : escaped(char);
+      repeatable = true;
+    }
   }
   return out;
+}
+
+function isEnd(pattern: string, at: number): boolean {
+  return pattern[at] === '$' && at === pattern.length - 1;
 }
 
 function escaped(char: string): string {
