@@ -4,6 +4,8 @@ import { isInMemory, openMemoryClient } from './memory.js';
 
 /** A raw client for assertions: what is in Redis is looked at without the library. */
 export class RedisAdmin {
+  #closed = false;
+
   private constructor(
     readonly client: Redis | Cluster,
     /** What it was connected with. */
@@ -17,7 +19,12 @@ export class RedisAdmin {
     // Without a listener ioredis prints each failed attempt; specs that break servers expect those.
     client.on('error', () => {});
     await client.connect();
-    return new RedisAdmin(client, connection);
+    const admin = new RedisAdmin(client, connection);
+    // ioredis ends for good when a failover is told while it asks the Sentinels for the address.
+    client.on('end', () => {
+      if (!admin.#closed) client.connect().catch(() => {});
+    });
+    return admin;
   }
 
   /** The masters, each with a client of its own: for commands that concern one server. */
@@ -55,6 +62,7 @@ export class RedisAdmin {
   }
 
   close(): void {
+    this.#closed = true;
     this.client.disconnect();
   }
 }
