@@ -21,9 +21,11 @@ export class RedisAdmin {
     await client.connect();
     const admin = new RedisAdmin(client, connection);
     // ioredis ends for good when a failover is told while it asks the Sentinels for the address.
-    client.on('end', () => {
-      if (!admin.#closed) client.connect().catch(() => {});
-    });
+    if (connection.mode === 'sentinel') {
+      client.on('end', () => {
+        if (!admin.#closed) client.connect().catch(() => {});
+      });
+    }
     return admin;
   }
 

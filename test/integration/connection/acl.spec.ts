@@ -104,8 +104,9 @@ describe('the ACL lines of the documentation', () => {
     await USES[pattern](await boot({ ...own.connection, ...app }));
     expect(await refusals(own.nodes)).toEqual([]);
 
-    const { client } = await RedisAdmin.connect({ ...own.connection, ...app });
-    opened.push({ close: () => client.disconnect() });
+    const asApp = await RedisAdmin.connect({ ...own.connection, ...app });
+    opened.push(asApp);
+    const { client } = asApp;
     const other = pattern === 'cache' ? 'lock' : 'cache';
     const attempts = [
       ['FLUSHALL'],
@@ -174,9 +175,9 @@ describeOn('standalone', 'a suite with a user', (topology) => {
   it('fails when its user was refused something, also when nobody noticed', async () => {
     const user = new SuiteUser(topology, ['cache'], `${topology.namespace}x`);
     await user.create(topology.namespace);
-    const { client } = await RedisAdmin.connect({ ...topology.connection, ...user.credentials });
-    await client.keys('*').catch(() => undefined);
-    client.disconnect();
+    const asUser = await RedisAdmin.connect({ ...topology.connection, ...user.credentials });
+    await asUser.client.keys('*').catch(() => undefined);
+    asUser.close();
     await expect(user.remove()).rejects.toThrow('Redis refused the user of cache: command keys');
     expect(await topology.admin.client.call('ACL', 'GETUSER', user.credentials.username)).toBeNull();
   });
@@ -238,11 +239,12 @@ describe('the ACL lines for Sentinels', () => {
     expect(await refusals([...own.sentinels, ...own.nodes])).toEqual([]);
 
     const { host, port } = own.sentinels[0]!;
-    const { client } = await RedisAdmin.connect(
+    const asSentinel = await RedisAdmin.connect(
       { mode: 'standalone', host, port, ...sentinel },
       { enableReadyCheck: false },
     );
-    opened.push({ close: () => client.disconnect() });
+    opened.push(asSentinel);
+    const { client } = asSentinel;
     for (const [name, ...args] of [['SENTINEL', 'FAILOVER', 'main'], ['SENTINEL', 'MASTERS'], ['INFO'], ['SHUTDOWN']]) {
       await expect(client.call(name!, ...args)).rejects.toThrow(/^NOPERM/);
     }

@@ -162,7 +162,7 @@ describe('streams behind a network that fails', () => {
       { mode: 'dropDown', cut: false },
       { mode: 'refuse', cut: false },
     ] as const;
-    const { client } = await connectAdmin(server);
+    const admin = await connectAdmin(server);
     const until = async (dedupId: string): Promise<string> => {
       for (let n = 0; ; n++) {
         const id = await streams.producer.publish('s', dedupId, { dedupId }).catch(() => undefined);
@@ -182,14 +182,14 @@ describe('streams behind a network that fails', () => {
       expect(await until(`lost ${n}`)).toBe(id);
       expect(await direct.producer.publish('s', 'x', { dedupId: `lost ${n}` })).toBe(id);
     }
-    const entries = await client.xrange(`${streams.namespace}:stream:s`, '-', '+');
+    const entries = await admin.client.xrange(`${streams.namespace}:stream:s`, '-', '+');
     const bodies = entries.map(([, fields]) => fields[3]!);
     expect(bodies.toSorted()).toEqual(
       range(4)
         .flatMap((n) => [`"known ${n}"`, `"lost ${n}"`])
         .toSorted(),
     );
-    client.disconnect();
+    admin.close();
   });
 
   it('move a message to the dead letters once, and to its retries once, however often the answer is lost', async () => {
