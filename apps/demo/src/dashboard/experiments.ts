@@ -6,7 +6,8 @@ import { FULFILMENT } from '../fulfilment/fulfilment.consumer.js';
 import { orderEvents, type Order } from '../orders/order.js';
 import { freezable } from '../redis/connection.js';
 import { STOCKTAKING, type Stocktaking } from '../stocktaking/stocktaking.js';
-import { times, until, type Outcome } from './outcome.js';
+import { until } from '../until.js';
+import { times, type Outcome } from './outcome.js';
 import { OwnShop, type Answer } from './own-shop.js';
 import { BUYER, ORDERED, POISONED, STAMPEDED, STOCK, USER } from './subjects.js';
 

@@ -3,7 +3,8 @@ import { ConflictException, ForbiddenException, Injectable } from '@nestjs/commo
 import { PACKING_LEASE } from '../fulfilment/fulfilment.consumer.js';
 import type { Order } from '../orders/order.js';
 import { throwaway } from '../redis/connection.js';
-import { until, type Outcome } from './outcome.js';
+import { until } from '../until.js';
+import type { Outcome } from './outcome.js';
 import { OwnShop } from './own-shop.js';
 import { PackerProcess } from './packer-process.js';
 import { INTERRUPTED, STOCK } from './subjects.js';

@@ -1,7 +1,8 @@
 // Reads that many share, and what everybody sees after a change.
 import type { CacheStats } from 'nestjs-redis-patterns';
 import type { Product } from '../products/product.js';
-import { expect, first, newProduct, say, second, send, SLOWNESS, until } from './visitor.js';
+import { expect, first, newProduct, say, second, send, SLOWNESS } from './visitor.js';
+import { until } from '../until.js';
 
 export async function cache({ id }: Product): Promise<void> {
   const miss = await send<Product>('GET', `${first}/products/${id}`);

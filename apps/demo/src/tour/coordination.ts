@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Order } from '../orders/order.js';
 import type { Product } from '../products/product.js';
 import type { Stocktaking } from '../stocktaking/stocktaking.js';
-import { expect, first, say, second, send, until } from './visitor.js';
+import { expect, first, say, second, send } from './visitor.js';
+import { until } from '../until.js';
 
 export async function lastItem({ id }: Product): Promise<Order> {
   await send('PATCH', `${first}/products/${id}`, { stock: 1 });

@@ -11,7 +11,8 @@ import type {
 import type { Order } from '../orders/order.js';
 import type { Product } from '../products/product.js';
 import type { Sale } from '../sales/sales.service.js';
-import { expect, first, newProduct, ORDERS, say, second, send, until } from './visitor.js';
+import { expect, first, newProduct, ORDERS, say, second, send } from './visitor.js';
+import { until } from '../until.js';
 
 export async function broadcast({ id }: Product): Promise<void> {
   await send('PATCH', `${first}/products/${id}`, { stock: 42 });

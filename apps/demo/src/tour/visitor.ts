@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Product } from '../products/product.js';
 
 /** Two shops on one Redis, or one that is both. */
@@ -47,17 +46,6 @@ export function expect(condition: boolean, wanted: string): void {
 
 export function say(step: string, text: string): void {
   console.log(`  ${step.padEnd(16)} ${text}`);
-}
-
-/** Reads until it is as wanted, for at most `ms`; what happens in the background takes a moment. */
-export async function until<T>(read: () => Promise<T>, wanted: (value: T) => boolean, ms = 10_000): Promise<T> {
-  const deadline = performance.now() + ms;
-  let value = await read();
-  while (!wanted(value) && performance.now() < deadline) {
-    await delay(20);
-    value = await read();
-  }
-  return value;
 }
 
 /** One of its own, which nobody has read or bought: the shop's Redis may have seen tours before. */

@@ -118,9 +118,8 @@ export class Call<T> implements WaitingCall, Expiring {
   private waitFor(reason: Exclude<Readiness, 'ready'>): void {
     const { code, text } = UNSENT[reason];
     // On its way to its repetition, after a refusal that passes or a lost reply, it does not fail at the last step.
-    const repeating = this.maybeApplied || this.lastFailure?.failure.passing === true;
-    const waits = this.operation.wait === true || this.gate.booting || repeating;
-    if (!waits) return this.unavailable(code, 'not-sent', text);
+    const passes = this.lastFailure?.failure.passing === true;
+    if (!this.mayWait && !passes) return this.unavailable(code, 'not-sent', text);
     this.pause();
     this.cancelReady = this.gate.onceReady(this.operation.key, () => this.resume());
   }
@@ -148,9 +147,14 @@ export class Call<T> implements WaitingCall, Expiring {
     this.fail(new RedisCommandError(failure.text, this.details(failure.outcome)));
   }
 
+  /** For a connection: asked to, or on its way to the repetition of what lost its reply. */
+  private get mayWait(): boolean {
+    return this.operation.wait === true || this.gate.booting || this.maybeApplied;
+  }
+
   private mayRepeat(failure: Failure): boolean {
     if (this.gate.closed) return false;
-    if (failure.outcome === 'not-sent') return this.operation.wait === true || this.gate.booting || this.maybeApplied;
+    if (failure.outcome === 'not-sent') return this.mayWait;
     if (failure.outcome === 'refused') return failure.passing;
     // Unknown: once, and only what can find (or does not mind) its own first run. A half-done script is never repeated.
     if (failure.code === undefined || this.operation.effect === 'once' || this.maybeApplied) return false;

@@ -1,5 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import { onAbort } from '../core/abort.js';
+import { within } from '../core/timer.js';
 import { sentinelAuth } from './client-factory.js';
 import { safeCause } from './classify.js';
 import { addressOf, natMapped, type HostPort } from './connection-url.js';
@@ -227,18 +228,12 @@ const PROFILE: RedisOptions = {
   disconnectTimeout: 500,
 };
 
+const LATE = Symbol('late');
+
 /** @param onLate called when `work` takes longer than `ms` */
 async function inTime<T>(work: Promise<T>, ms: number, onLate?: () => void): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`no answer within ${Math.ceil(ms)} ms`));
-      onLate?.();
-    }, ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const reply = await within(ms, work, LATE, { keepAlive: true });
+  if (reply !== LATE) return reply as T;
+  onLate?.();
+  throw new Error(`no answer within ${Math.ceil(ms)} ms`);
 }

@@ -7,7 +7,6 @@ import type { KnownGroup } from './stream-book.js';
 /** One reader to be, and who said what about it. */
 export interface Registration {
   readonly known: KnownGroup;
-  readonly group: string;
   readonly routes: Routes;
   readonly options: Map<keyof ResolvedReaderOptions, { value: unknown; by: string }>;
   reader: StreamReader | undefined;
@@ -27,13 +26,13 @@ export class Registrations {
     return this.#all.values();
   }
 
-  get(known: Registration['known'], group: string): Registration {
-    const id = JSON.stringify([known.name, group]);
+  get(known: KnownGroup): Registration {
+    const id = JSON.stringify([known.name, known.group]);
     const found = this.#all.get(id);
     if (found !== undefined) return found;
     let becomeReady = (): void => undefined;
     const ready = new Promise<void>((resolve) => (becomeReady = resolve));
-    const made = { known, group, routes: new Routes(), options: new Map(), reader: undefined, ready, becomeReady };
+    const made = { known, routes: new Routes(), options: new Map(), reader: undefined, ready, becomeReady };
     this.#all.set(id, made);
     return made;
   }
@@ -57,7 +56,7 @@ export function addRoute(registration: Registration, options: ResolvedConsumerOp
 
 /** The messages of a batch run together, those of one key one after the other. */
 function refuseOrderedBatch(
-  { options, routes, known, group }: Registration,
+  { options, routes, known }: Registration,
   own: ResolvedConsumerOptions,
   route: Route,
 ): void {
@@ -65,18 +64,18 @@ function refuseOrderedBatch(
   const ordering = own.reader.ordering ?? options.get('ordering')?.value;
   if (batched === undefined || ordering !== 'key') return;
   const message =
-    `cannot be combined with ordering: 'key', which holds for all consumers of ${known.name}/${group}: take messages one by ` +
+    `cannot be combined with ordering: 'key', which holds for all consumers of ${known.name}/${known.group}: take messages one by ` +
     `one (leave 'batch' out), or put the batches into a group of their own`;
   throw new InvalidOptionsError(batched.name, [{ path: 'batch', message }]);
 }
 
 /** What one consumer says of the reader holds for all; two that say different things cannot both be right. */
 function mergeOptions(registration: Registration, given: Partial<ResolvedReaderOptions>, where: string): void {
-  const { known: stream, group, options, reader } = registration;
+  const { known: stream, options, reader } = registration;
   for (const [name, value] of Object.entries(given) as [keyof ResolvedReaderOptions, unknown][]) {
     const known = options.get(name);
     if (known !== undefined && JSON.stringify(known.value) !== JSON.stringify(value)) {
-      const message = `differs from that of ${known.by}: both read ${stream.name}/${group} with one reader; say it once`;
+      const message = `differs from that of ${known.by}: both read ${stream.name}/${stream.group} with one reader; say it once`;
       throw new InvalidOptionsError(where, [{ path: name, message }]);
     }
     if (known === undefined && reader !== undefined) throw tooLate(registration, name, where);
@@ -86,18 +85,20 @@ function mergeOptions(registration: Registration, given: Partial<ResolvedReaderO
   }
 }
 
-function tooLate({ known, group }: Registration, path: string, where: string): InvalidOptionsError {
-  return new InvalidOptionsError(where, [{ path, message: `comes too late: ${known.name}/${group} is being read` }]);
+function tooLate({ known }: Registration, path: string, where: string): InvalidOptionsError {
+  return new InvalidOptionsError(where, [
+    { path, message: `comes too late: ${known.name}/${known.group} is being read` },
+  ]);
 }
 
 function typeConflict(
-  { known, group }: Registration,
+  { known }: Registration,
   types: readonly string[] | undefined,
   where: string,
   rival: string,
 ): InvalidOptionsError {
   const what =
     types === undefined ? 'all types that nobody else takes' : `type ${types.map((type) => `'${type}'`).join(', ')}`;
-  const message = `${rival} already takes ${what} of ${known.name}/${group}; a message has one handler in a group: give each its own 'type', or its own 'group'`;
+  const message = `${rival} already takes ${what} of ${known.name}/${known.group}; a message has one handler in a group: give each its own 'type', or its own 'group'`;
   return new InvalidOptionsError(where, [{ path: 'type', message }]);
 }

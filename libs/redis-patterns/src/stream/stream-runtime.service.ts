@@ -73,9 +73,9 @@ export class StreamRuntime {
 
   /** The readers of this process and what each is doing, for health checks. */
   get readers(): readonly StreamReaderInfo[] {
-    return [...this.#registrations.values()].map(({ known, group, reader }) => ({
+    return [...this.#registrations.values()].map(({ known, reader }) => ({
       stream: known.name,
-      group,
+      group: known.group,
       ...(reader?.status ?? { state: 'idle', trouble: undefined, running: 0, held: 0 }),
     }));
   }
@@ -111,7 +111,7 @@ export class StreamRuntime {
     const validators = Object.entries(known.schema).map(
       ([type, one]) => [type, validatorOf(one, this.ofClass, where)] as const,
     );
-    const registration = this.#registrations.get(known, group);
+    const registration = this.#registrations.get(known);
     addRoute(registration, resolved, {
       name: where,
       handler: handler as MessageHandler,
@@ -129,9 +129,9 @@ export class StreamRuntime {
    */
   check(): void {
     const byConnection = new Map<RedisConnection, string[]>();
-    for (const { known, group } of this.#registrations.values()) {
+    for (const { known } of this.#registrations.values()) {
       const { connection } = known.context;
-      byConnection.set(connection, [...(byConnection.get(connection) ?? []), `${known.name}/${group}`]);
+      byConnection.set(connection, [...(byConnection.get(connection) ?? []), `${known.name}/${known.group}`]);
     }
     for (const [{ name, maxBlocking }, readers] of byConnection) {
       if (readers.length <= maxBlocking) continue;
@@ -187,10 +187,10 @@ export class StreamRuntime {
     reader.start();
   }
 
-  #scope({ known, group, options: said, routes }: Registration): ReaderScope {
+  #scope({ known, options: said, routes }: Registration): ReaderScope {
     const given = Object.fromEntries([...said].map(([name, { value }]) => [name, value]));
     const options = withReaderDefaults(given, routes.largestBatch);
-    const { keys, context, name } = known;
+    const { keys, context, name, group } = known;
     return {
       context,
       known,

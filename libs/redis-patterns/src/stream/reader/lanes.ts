@@ -26,11 +26,6 @@ export class Lanes {
     return this.#waiting >= this.scope.options.maxParked;
   }
 
-  /** Puts everything that was delivered, to whomever, into its lane. Also looks at how much waits. */
-  async route(): Promise<void> {
-    await this.#route();
-  }
-
   /** Looks every half lease, with jitter, for what a reader that died has left undone; until the signal aborts. */
   async serve(joined: Promise<void>, signal: AbortSignal): Promise<void> {
     const { lease } = this.scope.options;
@@ -49,13 +44,17 @@ export class Lanes {
 
   /** As {@link route}, and repairs lanes whose message was deleted by hand. */
   async #mend(): Promise<void> {
-    if ((await this.#route()) <= 0) return;
+    if ((await this.route()) <= 0) return;
     const { context, keys } = this.scope;
     await runScript(context.connection, mendScript, [keys.retries, keys.dueBody, keys.lanes, keys.parked], []);
   }
 
-  /** @returns above 0 when lanes have lost the message whose turn it is */
-  async #route(): Promise<number> {
+  /**
+   * Puts everything that was delivered, to whomever, into its lane. Also looks at how much waits.
+   *
+   * @returns above 0 when lanes have lost the message whose turn it is
+   */
+  async route(): Promise<number> {
     const { context, keys, group, abandonAfter } = this.scope;
     for (;;) {
       const [routed, waiting, trimmed, orphans] = await runScript(
