@@ -90,7 +90,7 @@ class Contest {
 
   async #holder(): Promise<number | undefined> {
     const token = await this.admin.client.get('chaos:lock:section');
-    return token === null ? undefined : Number(/-(\d+)-\w+\./.exec(token)![1]);
+    return token === null ? undefined : Number(/-(\d+)-\w+\|/.exec(token)![1]);
   }
 
   /** Ends it; gives what everybody believed. */

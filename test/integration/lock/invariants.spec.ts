@@ -34,38 +34,41 @@ describeOnEachTopology('what always holds for a lock', { user: 'lock' }, (topolo
     const tokens = ['', '', ''];
     let serial = 0;
     let holder: number | undefined;
-    let queue: number[] = [];
+    /** Tokens, as an acquisition that waits is known by its token. */
+    let queue: string[] = [];
+    const waiter = (token: string): string => `${token}|60000|l`;
     let lastFence = 0n;
     for (const [who, what] of script) {
       if (what === 'attempt' || what === 'wait' || tokens[who] === '') {
-        // A new acquisition of the same caller has a new token: it is not the holder, even if its last one is.
-        if (holder !== who) tokens[who] = `model.${name}-${serial++}`;
+        // A new acquisition has a new token, unless the caller holds the lock or waits for it.
+        if (holder !== who && !queue.includes(tokens[who]!)) tokens[who] = `model|${name}-${serial++}`;
       }
       const token = tokens[who]!;
       if (what === 'attempt' || what === 'again' || what === 'wait') {
-        const { reply } = await lock.attempt(token, what === 'wait' ? `model|${who}|l` : '', 60_000, limits);
+        const { reply } = await lock.attempt(token, what === 'wait' ? waiter(token) : '', 60_000, limits);
         const first = queue[0];
         const granted =
-          holder === who || (holder === undefined && (first === undefined || (first === who && what === 'wait')));
+          holder === who || (holder === undefined && (first === undefined || (first === token && what === 'wait')));
         expect([what, reply[0]]).toEqual([what, granted ? 1 : 0]);
         if (granted && holder !== who) {
           expect(BigInt(reply[1]) > lastFence).toBe(true);
-          if (what === 'wait') queue = queue.filter((waiter) => waiter !== who);
+          if (what === 'wait') queue = queue.filter((each) => each !== token);
         }
         if (granted) {
           // Its own earlier grant is found again with the same fence, unless that was lost.
           expect(BigInt(reply[1]) >= lastFence).toBe(true);
           lastFence = BigInt(reply[1]);
           holder = who;
-        } else if (what === 'wait' && !queue.includes(who)) queue.push(who);
+        } else if (what === 'wait' && !queue.includes(token)) queue.push(token);
       } else if (what === 'extend') {
         const { reply } = await lock.extend(token, 60_000, limits);
         expect(reply).toBe(holder === undefined ? -1 : Number(holder === who));
       } else if (what === 'leave') {
-        const reply = await lock.leave(token, `model|${who}|l`, limits);
+        const reply = await lock.leave(token, waiter(token), limits);
         expect(reply).toBe(holder === undefined ? -1 : Number(holder === who));
-        queue = queue.filter((waiter) => waiter !== who);
+        queue = queue.filter((each) => each !== token);
         if (holder === who) holder = undefined;
+        if (holder === undefined && queue.length > 0) holder = tokens.indexOf(queue.shift()!);
       } else if (what === 'expire') {
         await client.del(keys.lock);
         holder = undefined;
@@ -73,7 +76,7 @@ describeOnEachTopology('what always holds for a lock', { user: 'lock' }, (topolo
         await client.del(keys.fence);
       }
       expect(await client.get(keys.lock)).toBe(holder === undefined ? null : tokens[holder]);
-      expect(await client.zrange(keys.queue, '0', '-1')).toEqual(queue.map((waiter) => `model|${waiter}|l`));
+      expect(await client.zrange(keys.queue, '0', '-1')).toEqual(queue.map(waiter));
     }
     await client.del(...Object.values(keys));
   }

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { LockHandle, LockService } from 'nestjs-redis-patterns';
+import { startProgram } from '../../support/child-process.js';
 import { eventually } from '../../support/eventually.js';
 import type { RedisAdmin } from '../../support/redis-admin.js';
 import { connectAdmin, startOwn, type Topology } from '../../support/topologies.js';
@@ -50,6 +51,36 @@ describe('waiting for a lock of a server of its own', () => {
     // The next heartbeat is 8 s away.
     expect(performance.now() - began).toBeLessThan(4000);
     await next.release();
+  });
+
+  it('does not let a process in that was frozen when the lock was handed over to it, and slept too long', async () => {
+    const { own, admin, locks } = await start({});
+    const data = { connection: own.connection, namespace: 'shop', liveness: 1000 };
+    const sleeper = startProgram(new URL('./programs/waiter.ts', import.meta.url), { data });
+    cleanUps.push(() => sleeper.kill());
+    await sleeper.next('ready');
+    const holdBefore = async (): Promise<LockHandle> => {
+      const holder = await locks.acquire('key', { lease: '60s' });
+      sleeper.send({ type: 'wait' });
+      await eventually(async () => expect((await locks.inspect('key'))!.waiting).toBe(1));
+      // It waits for messages, and does not poll.
+      await eventually(async () => expect(await admin.client.pubsub('CHANNELS')).toHaveLength(1));
+      return holder;
+    };
+    await (await holdBefore()).release();
+    await sleeper.next('got');
+    await eventually(async () => expect(await locks.inspect('key')).toBeNull());
+    const holder = await holdBefore();
+    await sleeper.kill('SIGSTOP');
+    await holder.release();
+    expect(await locks.tryAcquire('key')).toBeNull();
+    const other = await locks.acquire('key', { lease: '60s', wait: '30s' });
+    await sleeper.kill('SIGCONT');
+    // It is in the queue again, and has not entered.
+    await eventually(async () => expect((await locks.inspect('key'))!.waiting).toBe(1));
+    expect(sleeper.received('got')).toHaveLength(1);
+    expect(await other.release()).toBe(true);
+    expect(BigInt((await sleeper.next('got', { count: 2 })).fence as string) > other.fence).toBe(true);
   });
 
   it('polls for a user that may not listen', async () => {

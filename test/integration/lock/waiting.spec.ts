@@ -39,8 +39,8 @@ describeOnEachTopology('waiting for a lock', { user: 'lock' }, (topology) => {
     const { client } = topology.admin;
     const now = Date.now();
     for (let n = 0; n < count; n++) {
-      await client.zadd(companion('queue', key), n - count, `dead-process|${n}|l`);
-      await client.zadd(companion('alive', key), now + aliveFor(n), `dead-process|${n}|l`);
+      await client.zadd(companion('queue', key), n - count, `dead-process|${n}|60000|l`);
+      await client.zadd(companion('alive', key), now + aliveFor(n), `dead-process|${n}|60000|l`);
     }
     await client.pexpire(companion('queue', key), 60_000);
     await client.pexpire(companion('alive', key), 60_000);

@@ -1,27 +1,11 @@
 import { RedisUnavailableError, type UnavailableCode } from '../connection/index.js';
 import { backoffDelay, sleep } from '../core/index.js';
-import type { Identity } from './identity.js';
+import { handedOver, refusalOf, type Busy, type Grant, type Refusal } from './grant.js';
+import { waiterId, type Identity } from './identity.js';
 import { LockUnavailableError } from './lock.errors.js';
 import type { Reaper } from './reaper.js';
 import { localDeadline, type Resource } from './resource.js';
 import { pollDelay, type Waiter, type WakeUps } from './wake-ups.js';
-
-/** A lease that was taken. */
-export interface Grant {
-  readonly token: string;
-  /** 0n where there is none. */
-  readonly fence: bigint;
-  /** When the winning request was sent. */
-  readonly sentAt: number;
-  /** Whether another request with this token may still be on its way. */
-  readonly straggler: boolean;
-}
-
-/** Somebody else has it, or comes first. */
-export interface Busy {
-  /** Milliseconds until the holder's lease ends. */
-  readonly retryAfterMs: number;
-}
 
 /** One acquisition; times are milliseconds. */
 export interface AcquisitionRequest {
@@ -47,12 +31,6 @@ export interface Wait {
   end(): void;
 }
 
-interface Refusal extends Busy {
-  readonly leftMs: number;
-  readonly rank: number;
-  readonly headMs: number;
-}
-
 /** How long one decision may take when Redis does not answer at once, milliseconds. */
 const DECISION_TIME = 1000;
 /** What a last try gets, so that a busy lock is not taken for a Redis that is down; milliseconds. */
@@ -73,7 +51,9 @@ export class Acquisition {
   #failures = 0;
   /** It has ended without a grant. */
   #failed = false;
-  readonly #waiter: Waiter | undefined;
+  #waiter: Waiter | undefined;
+  /** The last answer, if it was no. */
+  #refusal: Refusal | undefined;
   /** From the first time that it is not granted at once: most locks are free, and a signal costs as much as the rest. */
   #wait: Wait | undefined;
   readonly #waitUntil: number;
@@ -84,13 +64,11 @@ export class Acquisition {
     private readonly request: AcquisitionRequest,
     private readonly waits: { beginWait(signal: AbortSignal | undefined): Wait },
   ) {
-    const { wait, resource } = request;
+    const { wait } = request;
     const now = performance.now();
-    this.#token = tools.identity.newToken();
+    this.#token = this.#begin();
     this.#waitUntil = now + wait;
     this.#end = now + Math.max(wait, DECISION_TIME);
-    // Known before the first request, or a wake-up could come too early.
-    if (wait > 0 && resource.waiterKind !== undefined) this.#waiter = tools.wakeUps.register(resource.waiterKind);
   }
 
   /**
@@ -109,7 +87,8 @@ export class Acquisition {
           this.#cleanUp(this.#waiter);
           return outcome;
         }
-        await this.#rest(outcome, left);
+        const grant = await this.#rest(outcome, left);
+        if (grant !== undefined) return grant;
       }
     } catch (error) {
       this.#failed = true;
@@ -121,17 +100,45 @@ export class Acquisition {
     }
   }
 
-  /** Sleeps until it is woken, or it makes sense to ask again without. */
-  async #rest({ leftMs, rank, headMs }: Refusal, left: number): Promise<void> {
+  /** @returns the token of a new acquisition, whose wake-ups are heard before its first request could cause one */
+  #begin(): string {
+    const { identity, wakeUps } = this.tools;
+    const { wait, lease, resource } = this.request;
+    const token = identity.newToken();
+    this.#waiter?.close();
+    if (wait > 0 && resource.waiterKind !== undefined) {
+      this.#waiter = wakeUps.register(waiterId(token, lease, resource.waiterKind));
+    }
+    return token;
+  }
+
+  /**
+   * Sleeps until it is woken, or it makes sense to ask again without.
+   *
+   * @returns the lease, if it was handed over
+   */
+  #rest({ leftMs, rank, headMs }: Refusal, left: number): Promise<Grant | undefined> {
     const { liveness } = this.request;
-    const { signal } = this.#waiting();
-    if (this.#waiter === undefined) return sleep(Math.min(pollDelay(), left), signal);
+    if (this.#waiter === undefined) return this.#sleep(Math.min(pollDelay(), left));
     // Two heartbeats in each `liveness`, not all at the same time.
     let ms = Math.min(left, (liveness / 2) * (0.8 + Math.random() * 0.4));
     // A lease that ends, and a head that dies, wake nobody: the one to profit looks himself.
     if (rank === 0 && leftMs >= 0) ms = Math.min(ms, leftMs + 1);
     if (rank === 1 && headMs > 0) ms = Math.min(ms, headMs + 1);
-    return this.#waiter.sleep(ms, signal);
+    return this.#sleep(ms);
+  }
+
+  async #sleep(ms: number): Promise<Grant | undefined> {
+    const { signal } = this.#waiting();
+    if (this.#waiter === undefined) {
+      await sleep(ms, signal);
+      return undefined;
+    }
+    const fence = await this.#waiter.sleep(ms, signal);
+    if (fence === undefined || this.#refusal === undefined || this.request.resource.handsOver !== true)
+      return undefined;
+    const lease = handedOver(fence, this.#refusal, this.request);
+    return lease && { ...lease, token: this.#token, straggler: this.#straggler };
   }
 
   /** Asks once, and again for as long as there is no answer. */
@@ -141,7 +148,8 @@ export class Acquisition {
         const outcome = await this.#ask();
         if (outcome !== undefined) return outcome;
       } catch (error) {
-        await this.#afterFailure(error);
+        const grant = await this.#afterFailure(error);
+        if (grant !== undefined) return grant;
       }
     }
   }
@@ -164,10 +172,12 @@ export class Acquisition {
       onLateGrant: () => this.#afterLateGrant(token),
     });
     this.#straggler ||= repeated;
-    if (reply[0] === 0) return refusalOf(reply);
+    if (reply[0] === 0) return (this.#refusal = refusalOf(reply, sentAt));
     this.#queued = false;
-    if (performance.now() < localDeadline(sentAt, lease)) {
-      return { token, fence: BigInt(reply[1]), sentAt, straggler: this.#straggler };
+    const deadline = localDeadline(sentAt, lease);
+    if (performance.now() < deadline) {
+      const fence = BigInt(reply[1]);
+      return { token, fence, since: sentAt, deadline, handedOver: false, straggler: this.#straggler };
     }
     this.#startOver();
     if (performance.now() < this.#end) return undefined;
@@ -182,10 +192,10 @@ export class Acquisition {
     this.#straggler = true;
     this.#cleanUp(undefined);
     this.#straggler = false;
-    this.#token = this.tools.identity.newToken();
+    this.#token = this.#begin();
   }
 
-  async #afterFailure(error: unknown): Promise<void> {
+  async #afterFailure(error: unknown): Promise<Grant | undefined> {
     const { resource } = this.request;
     const { signal } = this.#waiting();
     const unconfirmed = error instanceof LockUnavailableError;
@@ -196,7 +206,7 @@ export class Acquisition {
     if (FINAL.has(error.code) || performance.now() + pause >= this.#end) {
       throw new LockUnavailableError(resource.key, 'Redis could not be asked; nobody knows whether it is free', error);
     }
-    await sleep(pause, signal);
+    return this.#sleep(pause);
   }
 
   /** While it is asked again, or has been granted to a later request, the token finds its own grant: that is no leftover. */
@@ -218,12 +228,4 @@ export class Acquisition {
       straggler: this.#straggler,
     });
   }
-}
-
-function refusalOf([, leftMs, rank, headMs]: readonly [0, number, number, number]): Refusal {
-  let retryAfterMs = leftMs;
-  if (leftMs === -1) retryAfterMs = Infinity;
-  // Free, but others have waited longer.
-  if (leftMs === -2) retryAfterMs = headMs;
-  return { leftMs, rank, headMs, retryAfterMs };
 }

@@ -1,12 +1,6 @@
 import { onAbort } from '../core/index.js';
-import {
-  Acquisition,
-  type AcquisitionRequest,
-  type AcquisitionTools,
-  type Busy,
-  type Grant,
-  type Wait,
-} from './acquisition.js';
+import { Acquisition, type AcquisitionRequest, type AcquisitionTools, type Wait } from './acquisition.js';
+import type { Busy, Grant } from './grant.js';
 import { LockUnavailableError } from './lock.errors.js';
 
 /** Why a shutdown ends the waiting. */

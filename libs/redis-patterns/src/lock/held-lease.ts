@@ -1,7 +1,7 @@
 import { RedisUnavailableError } from '../connection/index.js';
 import { startTimer, type Timer } from '../core/index.js';
 import type { Deadlines, Expiring, Lane } from '../core/deadlines.js';
-import type { Grant } from './acquisition.js';
+import type { Grant } from './grant.js';
 import { CONFIRM_TIME, confirmLeave } from './confirm-leave.js';
 import { LockLostError, LockUnavailableError, type LockLostReason } from './lock.errors.js';
 import type { Leftover, Reaper } from './reaper.js';
@@ -59,9 +59,13 @@ export class HeldLease implements Expiring {
     private readonly keeping: Keeping,
   ) {
     this.#autoExtend = keeping.autoExtend;
-    this.#deadline = localDeadline(grant.sentAt, keeping.lease);
-    this.#maxHoldAt = grant.sentAt + keeping.maxHold;
-    this.#keepOn();
+    this.#deadline = grant.deadline;
+    this.#maxHoldAt = grant.since + keeping.maxHold;
+    // What was handed over lasts for as long as a waiter counts as alive.
+    if (grant.handedOver) {
+      void this.#renew();
+      this.#arm();
+    } else this.#keepOn();
   }
 
   get name(): string {
@@ -70,7 +74,7 @@ export class HeldLease implements Expiring {
 
   /** For how long it is held, milliseconds. */
   get age(): number {
-    return performance.now() - this.grant.sentAt;
+    return performance.now() - this.grant.since;
   }
 
   /** For how long it may be held, milliseconds. */
@@ -175,8 +179,6 @@ export class HeldLease implements Expiring {
 
   async #release(lost: LockLostError | undefined): Promise<boolean> {
     this.#stop();
-    // A renewal that arrives after the release does nothing, but in a pool it may overtake.
-    if (this.#extending !== undefined) await this.#extending;
     if (lost !== undefined && lost.reason !== 'max-hold') {
       // The key may still live, or come back: a request that was not confirmed may have been applied late.
       if (lost.reason === 'unreachable' || this.#renewalFailed || this.grant.straggler) {

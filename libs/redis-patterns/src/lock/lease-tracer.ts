@@ -1,6 +1,6 @@
 import type { EngineContext } from '../connection/index.js';
 import { plainName, type GaugeSample, type Hold, type PatternTracer, type Telemetry } from '../telemetry/index.js';
-import type { Busy } from './acquisition.js';
+import type { Busy } from './grant.js';
 import type { HeldLease } from './held-lease.js';
 import type { HeldTimes } from './held-times.js';
 import type { LeaseCall } from './leases.js';

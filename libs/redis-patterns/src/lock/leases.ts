@@ -1,8 +1,9 @@
 import type { EngineContext } from '../connection/index.js';
 import { startTimer } from '../core/index.js';
 import { Deadlines } from '../core/deadlines.js';
-import type { AcquisitionRequest, Busy } from './acquisition.js';
+import type { AcquisitionRequest } from './acquisition.js';
 import { Acquisitions, shuttingDown } from './acquisitions.js';
+import type { Busy } from './grant.js';
 import { HeldTimes } from './held-times.js';
 import { HeldLease, type Keeping, type LeaseOwner } from './held-lease.js';
 import { Identity } from './identity.js';

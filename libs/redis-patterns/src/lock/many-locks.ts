@@ -1,4 +1,4 @@
-import type { Busy } from './acquisition.js';
+import type { Busy } from './grant.js';
 import type { HeldLease } from './held-lease.js';
 import { LockTimeoutError } from './lock.errors.js';
 import type { LeaseCall, Leases } from './leases.js';
@@ -71,7 +71,7 @@ async function tryAll(
 
 /** Those that were waited with get a whole lease; one that was lost meanwhile fails the call, as none is without the others. */
 async function settle(held: HeldLease[], { autoExtend, lease }: LeaseCall): Promise<HeldLease[]> {
-  const aged = held.filter(({ grant }) => performance.now() - grant.sentAt > lease / 10);
+  const aged = held.filter(({ grant }) => performance.now() - grant.since > lease / 10);
   await Promise.all(aged.map((each) => each.extend()));
   for (const each of held) each.autoExtend(autoExtend);
   return held;

@@ -23,10 +23,12 @@ export interface AttemptLimits extends CallLimits {
 
 /**
  * Granted with a fence ('' where there is none); or refused: how long until somebody's lease ends (-1: never, -2: nobody holds
- * it, but others come first), the place in the queue (-1: not in it), how long the head of the queue is known to live.
+ * it, but others come first), the place in the queue (-1: not in it), how long the head of the queue is known to live, the last
+ * fence where it can be handed over.
  */
 export type AttemptReply =
-  readonly [granted: 1, fence: string] | readonly [granted: 0, leftMs: number, rank: number, headMs: number];
+  | readonly [granted: 1, fence: string]
+  | readonly [granted: 0, leftMs: number, rank: number, headMs: number, lastFence?: string];
 
 /** 1: it was ours; 0: somebody else holds it; -1: nobody does. */
 export type OwnershipReply = 1 | 0 | -1;
@@ -37,6 +39,8 @@ export interface Resource {
   readonly key: string;
   /** Last part of the ids of its waiters, for scripts that treat them differently; `undefined`: it has no queue, and is polled. */
   readonly waiterKind: string | undefined;
+  /** Whether what a waiter was handed over is its own without another word; else it is a reason to ask. */
+  readonly handsOver?: boolean;
   /** How many permits it is; absent for what is one thing. */
   readonly permits?: number;
   /**

@@ -12,15 +12,15 @@ import type { Script } from '../scripting/index.js';
  * - `ARGV[1]` token: token of this acquisition
  * - `ARGV[2]` leaseMs: lease, milliseconds
  * - `ARGV[3]` fenceTtlMs: how long the last fence is remembered, milliseconds
- * - `ARGV[4]` waiter: who waits, or '' to be refused at once
+ * - `ARGV[4]` waiter: '<token>|<leaseMs>|<kind>' if it waits, or '' to be refused at once
  * - `ARGV[5]` livenessMs: how long the waiter counts as alive, milliseconds
  * - `ARGV[6]` fair: whether those who wait come first
  * - `ARGV[7]` wakePrefix: channel of a process, without its id
- * - returns the fence; or how long the lease lasts (-1: for ever, -2: free, for others), place in the queue (-1: none), how long its head is known to live
+ * - returns the fence; or how long the lease lasts (-1: for ever, -2: free, for others), place in the queue (-1: none), how long its head is known to live, the last fence if it waits
  */
-export const acquireScript: Script<[lockKey: string, fenceKey: string, queueKey: string, aliveKey: string], [token: string, leaseMs: number, fenceTtlMs: number, waiter: string, livenessMs: number, fair: 1 | 0, wakePrefix: string], [granted: 1, fence: string] | [granted: 0, leftMs: number, rank: number, headMs: number]> = {
+export const acquireScript: Script<[lockKey: string, fenceKey: string, queueKey: string, aliveKey: string], [token: string, leaseMs: number, fenceTtlMs: number, waiter: string, livenessMs: number, fair: 1 | 0, wakePrefix: string], [granted: 1, fence: string] | [granted: 0, leftMs: number, rank: number, headMs: number, lastFence: string]> = {
   name: 'lock.acquire',
-  sha: 'deb9e3ff4005d945af0a2deb8a000aae2ca685b2',
+  sha: 'ee224a71c361b1145f2536a1b4a8e0f4203ec754',
   effect: 'token',
   lua: [
     "local function nextFence(key, micros, ttlMs)",
@@ -57,8 +57,8 @@ export const acquireScript: Script<[lockKey: string, fenceKey: string, queueKey:
     "  redis.call('ZREM', queue, waiter)",
     "  redis.call('ZREM', alive, waiter)",
     "end",
-    "local function wake(prefix, waiter)",
-    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), waiter)",
+    "local function wake(prefix, waiter, fence)",
+    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), fence and waiter .. ' ' .. fence or waiter)",
     "end",
     "local call = redis.call",
     "local lock, fenceKey, queue, alive = KEYS[1], KEYS[2], KEYS[3], KEYS[4]",
@@ -70,7 +70,7 @@ export const acquireScript: Script<[lockKey: string, fenceKey: string, queueKey:
     "local inOrder = ARGV[6] == '1' and call('EXISTS', queue) == 1",
     "if inOrder then",
     "  head, left = liveHead(queue, alive, now)",
-    "  if head and left == 0 then return { 0, 0, 0, 0 } end",
+    "  if head and left == 0 then return { 0, 0, 0, 0, '' } end",
     "end",
     "local holder",
     "if inOrder and head and head ~= me then",
@@ -86,10 +86,11 @@ export const acquireScript: Script<[lockKey: string, fenceKey: string, queueKey:
     "  call('PEXPIRE', lock, ARGV[2])",
     "  return { 1, call('GET', fenceKey) or nextFence(fenceKey, micros, ARGV[3]) }",
     "end",
-    "if me == '' then return { 0, call('PTTL', lock), -1, left } end",
+    "if me == '' then return { 0, call('PTTL', lock), -1, left, '' } end",
     "enqueue(queue, alive, me, now + ARGV[5])",
+    "call('PEXPIRE', fenceKey, ARGV[3], 'GT')",
     "if holder == '' then wake(ARGV[7], head) end",
-    "return { 0, call('PTTL', lock), call('ZRANK', queue, me), left }",
+    "return { 0, call('PTTL', lock), call('ZRANK', queue, me), left, call('GET', fenceKey) or '' }",
   ].join('\n'),
 };
 
@@ -119,19 +120,30 @@ export const extendScript: Script<[lockKey: string], [token: string, leaseMs: nu
 };
 
 /**
- * Takes a lock from whoever holds it, and wakes who is next.
+ * Takes a lock from whoever holds it, and hands it over to who is next.
  *
  * - `KEYS[1]` lockKey: the lock
- * - `KEYS[2]` queueKey: waiter -> ticket
- * - `KEYS[3]` aliveKey: waiter -> alive until, server milliseconds
- * - `ARGV[1]` wakePrefix: channel of a process, without its id
+ * - `KEYS[2]` fenceKey: last fence of this lock
+ * - `KEYS[3]` queueKey: waiter -> ticket
+ * - `KEYS[4]` aliveKey: waiter -> alive until, server milliseconds
+ * - `ARGV[1]` fenceTtlMs: how long the last fence is remembered at least, milliseconds
+ * - `ARGV[2]` wakePrefix: channel of a process, without its id
  * - returns 1 it was held, 0 it was free
  */
-export const forceReleaseScript: Script<[lockKey: string, queueKey: string, aliveKey: string], [wakePrefix: string], 1 | 0> = {
+export const forceReleaseScript: Script<[lockKey: string, fenceKey: string, queueKey: string, aliveKey: string], [fenceTtlMs: number, wakePrefix: string], 1 | 0> = {
   name: 'lock.force-release',
-  sha: 'e8714c50403c480f56ff898b8735d8f4dd69950d',
+  sha: '280faa80731b80e02b7c1a1cee6a9bba40319326',
   effect: 'idempotent',
   lua: [
+    "local function nextFence(key, micros, ttlMs)",
+    "  local fence = string.format('%.0f', micros)",
+    "  local last = tonumber(redis.call('SET', key, fence, 'PX', ttlMs, 'GET') or 0) or 0",
+    "  if last >= micros then",
+    "    fence = string.format('%.0f', last + 1)",
+    "    redis.call('SET', key, fence, 'PX', ttlMs)",
+    "  end",
+    "  return fence",
+    "end",
     "local function liveHead(queue, alive, now)",
     "  local head, left",
     "  for _ = 1, 200 do",
@@ -157,14 +169,26 @@ export const forceReleaseScript: Script<[lockKey: string, queueKey: string, aliv
     "  redis.call('ZREM', queue, waiter)",
     "  redis.call('ZREM', alive, waiter)",
     "end",
-    "local function wake(prefix, waiter)",
-    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), waiter)",
+    "local function wake(prefix, waiter, fence)",
+    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), fence and waiter .. ' ' .. fence or waiter)",
     "end",
-    "local held = redis.call('DEL', KEYS[1])",
-    "if redis.call('EXISTS', KEYS[2]) == 1 then",
+    "local SHORTEST_HAND_OVER = 100",
+    "local function handOver(lock, fenceKey, queue, alive, fenceTtlMs, atOnce, prefix)",
     "  local time = redis.call('TIME')",
-    "  local head, left = liveHead(KEYS[2], KEYS[3], time[1] * 1000 + math.floor(time[2] / 1000))",
-    "  if left > 0 then wake(ARGV[1], head) end",
+    "  local micros = time[1] * 1000000 + time[2]",
+    "  local head, left = liveHead(queue, alive, math.floor(micros / 1000))",
+    "  if left <= 0 then return end",
+    "  local token, leaseMs = string.match(head, '^(.*)|(%d+)|[^|]*$')",
+    "  if not atOnce or not token or left < SHORTEST_HAND_OVER then return wake(prefix, head) end",
+    "  dequeue(queue, alive, head)",
+    "  redis.call('SET', lock, token, 'PX', math.min(left, leaseMs))",
+    "  local ttl = math.max(fenceTtlMs, redis.call('PTTL', fenceKey))",
+    "  wake(prefix, head, nextFence(fenceKey, micros, ttl))",
+    "end",
+    "local lock, fenceKey, queue, alive = KEYS[1], KEYS[2], KEYS[3], KEYS[4]",
+    "local held = redis.call('DEL', lock)",
+    "if redis.call('EXISTS', queue) == 1 then",
+    "  handOver(lock, fenceKey, queue, alive, ARGV[1], true, ARGV[2])",
     "end",
     "return held",
   ].join('\n'),
@@ -192,21 +216,34 @@ export const inspectScript: Script<[lockKey: string, fenceKey: string, queueKey:
 };
 
 /**
- * Gives a lock back if the caller still holds it, takes it out of the queue, and wakes who is next. Also works when memory is full.
+ * Gives a lock back if the caller still holds it, takes it out of the queue, and hands the lock over to who is next. Also works
+ * when memory is full.
  *
  * - `KEYS[1]` lockKey: the lock
- * - `KEYS[2]` queueKey: waiter -> ticket
- * - `KEYS[3]` aliveKey: waiter -> alive until, server milliseconds
+ * - `KEYS[2]` fenceKey: last fence of this lock
+ * - `KEYS[3]` queueKey: waiter -> ticket
+ * - `KEYS[4]` aliveKey: waiter -> alive until, server milliseconds
  * - `ARGV[1]` token: token of the acquisition
  * - `ARGV[2]` waiter: the same caller as a waiter, or ''
- * - `ARGV[3]` wakePrefix: channel of a process, without its id
+ * - `ARGV[3]` fenceTtlMs: how long the last fence is remembered at least, milliseconds
+ * - `ARGV[4]` fair: whether who is next has it at once, or is only woken
+ * - `ARGV[5]` wakePrefix: channel of a process, without its id
  * - returns 1 released, 0 somebody else holds it, -1 nobody does
  */
-export const leaveScript: Script<[lockKey: string, queueKey: string, aliveKey: string], [token: string, waiter: string, wakePrefix: string], 1 | 0 | -1> = {
+export const leaveScript: Script<[lockKey: string, fenceKey: string, queueKey: string, aliveKey: string], [token: string, waiter: string, fenceTtlMs: number, fair: 1 | 0, wakePrefix: string], 1 | 0 | -1> = {
   name: 'lock.leave',
-  sha: 'dad0a9bf960f556fc253a043c5daaa250750c291',
+  sha: 'fcdb631b4551da132747ada5ebc39e7eb3600f0c',
   effect: 'idempotent',
   lua: [
+    "local function nextFence(key, micros, ttlMs)",
+    "  local fence = string.format('%.0f', micros)",
+    "  local last = tonumber(redis.call('SET', key, fence, 'PX', ttlMs, 'GET') or 0) or 0",
+    "  if last >= micros then",
+    "    fence = string.format('%.0f', last + 1)",
+    "    redis.call('SET', key, fence, 'PX', ttlMs)",
+    "  end",
+    "  return fence",
+    "end",
     "local function liveHead(queue, alive, now)",
     "  local head, left",
     "  for _ = 1, 200 do",
@@ -232,20 +269,31 @@ export const leaveScript: Script<[lockKey: string, queueKey: string, aliveKey: s
     "  redis.call('ZREM', queue, waiter)",
     "  redis.call('ZREM', alive, waiter)",
     "end",
-    "local function wake(prefix, waiter)",
-    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), waiter)",
+    "local function wake(prefix, waiter, fence)",
+    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), fence and waiter .. ' ' .. fence or waiter)",
+    "end",
+    "local SHORTEST_HAND_OVER = 100",
+    "local function handOver(lock, fenceKey, queue, alive, fenceTtlMs, atOnce, prefix)",
+    "  local time = redis.call('TIME')",
+    "  local micros = time[1] * 1000000 + time[2]",
+    "  local head, left = liveHead(queue, alive, math.floor(micros / 1000))",
+    "  if left <= 0 then return end",
+    "  local token, leaseMs = string.match(head, '^(.*)|(%d+)|[^|]*$')",
+    "  if not atOnce or not token or left < SHORTEST_HAND_OVER then return wake(prefix, head) end",
+    "  dequeue(queue, alive, head)",
+    "  redis.call('SET', lock, token, 'PX', math.min(left, leaseMs))",
+    "  local ttl = math.max(fenceTtlMs, redis.call('PTTL', fenceKey))",
+    "  wake(prefix, head, nextFence(fenceKey, micros, ttl))",
     "end",
     "local call = redis.call",
-    "local lock, queue, alive = KEYS[1], KEYS[2], KEYS[3]",
+    "local lock, fenceKey, queue, alive = KEYS[1], KEYS[2], KEYS[3], KEYS[4]",
     "if ARGV[2] ~= '' then dequeue(queue, alive, ARGV[2]) end",
     "local holder = call('GET', lock)",
     "local mine = holder == ARGV[1]",
     "if holder and not mine then return 0 end",
     "if mine then call('DEL', lock) end",
     "if call('EXISTS', queue) == 1 then",
-    "  local time = call('TIME')",
-    "  local head, left = liveHead(queue, alive, time[1] * 1000 + math.floor(time[2] / 1000))",
-    "  if left > 0 then wake(ARGV[3], head) end",
+    "  handOver(lock, fenceKey, queue, alive, ARGV[3], ARGV[4] == '1', ARGV[5])",
     "end",
     "return mine and 1 or -1",
   ].join('\n'),
@@ -265,7 +313,7 @@ export const leaveScript: Script<[lockKey: string, queueKey: string, aliveKey: s
  */
 export const readWriteDowngradeScript: Script<[holdersKey: string, readersKey: string, writersKey: string, aliveKey: string], [token: string, leaseMs: number, wakePrefix: string], 1 | 0 | -1> = {
   name: 'lock.read-write-downgrade',
-  sha: '6db4ea127906fd6d5f1c09a07f7188ae83b10595',
+  sha: 'ed8d911c8fc0a3c40d3c7580c15be25dbcc2cf7d',
   effect: 'idempotent',
   lua: [
     "local function liveHead(queue, alive, now)",
@@ -293,8 +341,8 @@ export const readWriteDowngradeScript: Script<[holdersKey: string, readersKey: s
     "  redis.call('ZREM', queue, waiter)",
     "  redis.call('ZREM', alive, waiter)",
     "end",
-    "local function wake(prefix, waiter)",
-    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), waiter)",
+    "local function wake(prefix, waiter, fence)",
+    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), fence and waiter .. ' ' .. fence or waiter)",
     "end",
     "local function sideOf(holders, now)",
     "  redis.call('ZREMRANGEBYSCORE', holders, '-inf', now)",
@@ -355,7 +403,7 @@ export const readWriteDowngradeScript: Script<[holdersKey: string, readersKey: s
  */
 export const readWriteExtendScript: Script<[holdersKey: string], [token: string, leaseMs: number], 1 | 0 | -1> = {
   name: 'lock.read-write-extend',
-  sha: 'fe8b5053860fd8c5c3da21f57250c4b580cf576f',
+  sha: '29b3018769d0d95d9a74a4ec3a844567d9acfb98',
   effect: 'idempotent',
   lua: [
     "local function liveHead(queue, alive, now)",
@@ -383,8 +431,8 @@ export const readWriteExtendScript: Script<[holdersKey: string], [token: string,
     "  redis.call('ZREM', queue, waiter)",
     "  redis.call('ZREM', alive, waiter)",
     "end",
-    "local function wake(prefix, waiter)",
-    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), waiter)",
+    "local function wake(prefix, waiter, fence)",
+    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), fence and waiter .. ' ' .. fence or waiter)",
     "end",
     "local function sideOf(holders, now)",
     "  redis.call('ZREMRANGEBYSCORE', holders, '-inf', now)",
@@ -474,7 +522,7 @@ export const readWriteInspectScript: Script<[holdersKey: string, readersKey: str
  */
 export const readWriteLeaveScript: Script<[holdersKey: string, readersKey: string, writersKey: string, aliveKey: string], [token: string, waiter: string, wakePrefix: string], 1 | 0 | -1> = {
   name: 'lock.read-write-leave',
-  sha: '5a4d66e364bf2a93c32e8991940e39cdb35b1176',
+  sha: '9ee5f2edf5ba7bbf59fb7f49c74e2da475f55c2a',
   effect: 'idempotent',
   lua: [
     "local function liveHead(queue, alive, now)",
@@ -502,8 +550,8 @@ export const readWriteLeaveScript: Script<[holdersKey: string, readersKey: strin
     "  redis.call('ZREM', queue, waiter)",
     "  redis.call('ZREM', alive, waiter)",
     "end",
-    "local function wake(prefix, waiter)",
-    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), waiter)",
+    "local function wake(prefix, waiter, fence)",
+    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), fence and waiter .. ' ' .. fence or waiter)",
     "end",
     "local function sideOf(holders, now)",
     "  redis.call('ZREMRANGEBYSCORE', holders, '-inf', now)",
@@ -575,7 +623,7 @@ export const readWriteLeaveScript: Script<[holdersKey: string, readersKey: strin
  */
 export const readWriteReadScript: Script<[holdersKey: string, readersKey: string, writersKey: string, aliveKey: string], [token: string, leaseMs: number, waiter: string, livenessMs: number, wakePrefix: string], [granted: 1, fence: string] | [granted: 0, leftMs: number, rank: number, headMs: number]> = {
   name: 'lock.read-write-read',
-  sha: '6cf1d1eeaafe07e208b20a9a0d13c4e53ceebb9b',
+  sha: '2b3478387ce9b54c8d54924d46849e9368c9f863',
   effect: 'token',
   lua: [
     "local function liveHead(queue, alive, now)",
@@ -603,8 +651,8 @@ export const readWriteReadScript: Script<[holdersKey: string, readersKey: string
     "  redis.call('ZREM', queue, waiter)",
     "  redis.call('ZREM', alive, waiter)",
     "end",
-    "local function wake(prefix, waiter)",
-    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), waiter)",
+    "local function wake(prefix, waiter, fence)",
+    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), fence and waiter .. ' ' .. fence or waiter)",
     "end",
     "local function sideOf(holders, now)",
     "  redis.call('ZREMRANGEBYSCORE', holders, '-inf', now)",
@@ -688,7 +736,7 @@ export const readWriteReadScript: Script<[holdersKey: string, readersKey: string
  */
 export const readWriteWriteScript: Script<[holdersKey: string, readersKey: string, writersKey: string, aliveKey: string, fenceKey: string], [token: string, leaseMs: number, fenceTtlMs: number, waiter: string, livenessMs: number, wakePrefix: string], [granted: 1, fence: string] | [granted: 0, leftMs: number, rank: number, headMs: number]> = {
   name: 'lock.read-write-write',
-  sha: '0e8c1571c95fc3cd113a21760f8e5514f43b1ec4',
+  sha: 'dc7ac77941bd14587408b7fb3e188004ce93d0bd',
   effect: 'token',
   lua: [
     "local function nextFence(key, micros, ttlMs)",
@@ -725,8 +773,8 @@ export const readWriteWriteScript: Script<[holdersKey: string, readersKey: strin
     "  redis.call('ZREM', queue, waiter)",
     "  redis.call('ZREM', alive, waiter)",
     "end",
-    "local function wake(prefix, waiter)",
-    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), waiter)",
+    "local function wake(prefix, waiter, fence)",
+    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), fence and waiter .. ' ' .. fence or waiter)",
     "end",
     "local function sideOf(holders, now)",
     "  redis.call('ZREMRANGEBYSCORE', holders, '-inf', now)",
@@ -892,7 +940,7 @@ export const runOnceTimeScript: Script<[runKey: string], [], number> = {
  */
 export const semaphoreAcquireScript: Script<[leasesKey: string, queueKey: string, aliveKey: string], [token: string, leaseMs: number, permits: number, limit: number, waiter: string, livenessMs: number, wakePrefix: string], [granted: 1, fence: string] | [granted: 0, leftMs: number, rank: number, headMs: number]> = {
   name: 'lock.semaphore-acquire',
-  sha: '4dc8316fc7a5d2ed8bcb476e225a884b80720bec',
+  sha: '841093a49ab36af70290fbd81dc0cd2f2b07c2bf',
   effect: 'token',
   lua: [
     "local function liveHead(queue, alive, now)",
@@ -920,8 +968,8 @@ export const semaphoreAcquireScript: Script<[leasesKey: string, queueKey: string
     "  redis.call('ZREM', queue, waiter)",
     "  redis.call('ZREM', alive, waiter)",
     "end",
-    "local function wake(prefix, waiter)",
-    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), waiter)",
+    "local function wake(prefix, waiter, fence)",
+    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), fence and waiter .. ' ' .. fence or waiter)",
     "end",
     "local FIRST_TIME = '(1000000'",
     "local function permitsOf(member)",
@@ -1065,7 +1113,7 @@ export const semaphoreInspectScript: Script<[leasesKey: string, queueKey: string
  */
 export const semaphoreLeaveScript: Script<[leasesKey: string, queueKey: string, aliveKey: string], [token: string, permits: number, limit: number, waiter: string, wakePrefix: string], 1 | -1> = {
   name: 'lock.semaphore-leave',
-  sha: '3aac0eccf557a83c4a670b468205922935f64add',
+  sha: 'f65d574ad7087dde0d0a6a2694309545f638a565',
   effect: 'idempotent',
   lua: [
     "local function liveHead(queue, alive, now)",
@@ -1093,8 +1141,8 @@ export const semaphoreLeaveScript: Script<[leasesKey: string, queueKey: string, 
     "  redis.call('ZREM', queue, waiter)",
     "  redis.call('ZREM', alive, waiter)",
     "end",
-    "local function wake(prefix, waiter)",
-    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), waiter)",
+    "local function wake(prefix, waiter, fence)",
+    "  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), fence and waiter .. ' ' .. fence or waiter)",
     "end",
     "local FIRST_TIME = '(1000000'",
     "local function permitsOf(member)",

@@ -69,7 +69,8 @@ export class SingleLocks {
 
   forceRelease(keys: LockKeys): Promise<1 | 0> {
     const { context, wakePrefix } = this.setup;
-    return runScript(context.connection, forceReleaseScript, [keys.lock, keys.queue, keys.alive], [wakePrefix]);
+    const { lock, fence, queue, alive } = keys;
+    return runScript(context.connection, forceReleaseScript, [lock, fence, queue, alive], [FENCE_TTL, wakePrefix]);
   }
 }
 
@@ -85,6 +86,11 @@ class SingleLock implements Resource {
 
   get key(): string {
     return this.keys.lock;
+  }
+
+  /** What replicas have to confirm is asked for. */
+  get handsOver(): boolean {
+    return !this.setup.replicaAck;
   }
 
   attempt(token: string, waiter: string, leaseMs: number, limits: AttemptLimits): Promise<Answered<AttemptReply>> {
@@ -135,15 +141,16 @@ class SingleLock implements Resource {
     waiter: string,
     { deadline, single = false }: CallLimits & { readonly single?: boolean },
   ): Promise<OwnershipReply> {
-    const { lock, queue, alive } = this.keys;
+    const { lock, fence, queue, alive } = this.keys;
     const { context, wakePrefix } = this.setup;
+    const args: [string, string, number, 1 | 0, string] = [token, waiter, FENCE_TTL, this.fair ? 1 : 0, wakePrefix];
     return context.connection.run<OwnershipReply>({
       name: leaveScript.name,
       effect: single ? 'once' : leaveScript.effect,
       key: lock,
       wait: true,
       deadline,
-      send: (client) => sendScript(client, leaveScript, [lock, queue, alive], [token, waiter, wakePrefix]),
+      send: (client) => sendScript(client, leaveScript, [lock, fence, queue, alive], args),
     });
   }
 }

@@ -34,9 +34,9 @@ export class WakeUps {
   }
 
   /** Somebody who waits from now on; call {@link Waiter.close} when that is over. */
-  register(kind: string): Waiter {
-    const waiter = new Waiter(this.identity.newWaiter(kind), this);
-    this.#waiters.set(waiter.id, waiter);
+  register(id: string): Waiter {
+    const waiter = new Waiter(id, this);
+    this.#waiters.set(id, waiter);
     return waiter;
   }
 
@@ -51,7 +51,7 @@ export class WakeUps {
     this.#subscribeFrom = performance.now() + SUBSCRIBE_AGAIN;
     try {
       const subscription = this.context.connection.subscribe('channel', this.prefix + this.identity.id, {
-        message: (payload) => this.#waiters.get(payload.toString())?.wake(),
+        message: (payload) => this.#deliver(payload.toString()),
         gap: () => this.#heardAgain(),
         lost: () => this.#deaf(),
       });
@@ -69,6 +69,12 @@ export class WakeUps {
     this.#live = false;
     this.#subscription?.close();
     this.#subscription = undefined;
+  }
+
+  /** `<waiter>`: look whether it is your turn; `<waiter> <fence>`: it is. */
+  #deliver(message: string): void {
+    const [waiter, fence] = message.split(' ', 2) as [string, string?];
+    this.#waiters.get(waiter)?.wake(fence);
   }
 
   #heardAgain(): void {
@@ -90,6 +96,7 @@ export function pollDelay(): number {
 /** One caller that waits. */
 export class Waiter {
   #woken = false;
+  #fence: string | undefined;
   #sleep: { readonly until: number; timer: Timer; end: () => void } | undefined;
 
   constructor(
@@ -97,8 +104,13 @@ export class Waiter {
     private readonly wakeUps: WakeUps,
   ) {}
 
-  /** Ends the sleep; while there is none, the next one. */
-  wake(): void {
+  /**
+   * Ends the sleep; while there is none, the next one.
+   *
+   * @param fence of the lease, if that was handed over
+   */
+  wake(fence?: string): void {
+    if (fence !== undefined) this.#fence = fence;
     if (this.#sleep === undefined) this.#woken = true;
     else this.#sleep.end();
   }
@@ -116,9 +128,10 @@ export class Waiter {
   /**
    * Waits for a wake-up, at most `ms`.
    *
+   * @returns the fence of the lease, if it was handed over
    * @throws `signal.reason`
    */
-  async sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  async sleep(ms: number, signal: AbortSignal | undefined): Promise<string | undefined> {
     signal?.throwIfAborted();
     this.wakeUps.listen();
     if (!this.#woken) {
@@ -136,6 +149,9 @@ export class Waiter {
     }
     this.#woken = false;
     signal?.throwIfAborted();
+    const fence = this.#fence;
+    this.#fence = undefined;
+    return fence;
   }
 
   close(): void {

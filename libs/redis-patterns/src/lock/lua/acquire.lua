@@ -7,11 +7,11 @@
 --- ARGV[1] token: string  token of this acquisition
 --- ARGV[2] leaseMs: number  lease, milliseconds
 --- ARGV[3] fenceTtlMs: number  how long the last fence is remembered, milliseconds
---- ARGV[4] waiter: string  who waits, or '' to be refused at once
+--- ARGV[4] waiter: string  '<token>|<leaseMs>|<kind>' if it waits, or '' to be refused at once
 --- ARGV[5] livenessMs: number  how long the waiter counts as alive, milliseconds
 --- ARGV[6] fair: 1 | 0  whether those who wait come first
 --- ARGV[7] wakePrefix: string  channel of a process, without its id
---- RETURNS [granted: 1, fence: string] | [granted: 0, leftMs: number, rank: number, headMs: number]  the fence; or how long the lease lasts (-1: for ever, -2: free, for others), place in the queue (-1: none), how long its head is known to live
+--- RETURNS [granted: 1, fence: string] | [granted: 0, leftMs: number, rank: number, headMs: number, lastFence: string]  the fence; or how long the lease lasts (-1: for ever, -2: free, for others), place in the queue (-1: none), how long its head is known to live, the last fence if it waits
 --- EFFECT token
 --- @include lib/fence.lua
 --- @include lib/queue.lua
@@ -27,7 +27,7 @@ local inOrder = ARGV[6] == '1' and call('EXISTS', queue) == 1
 if inOrder then
   head, left = liveHead(queue, alive, now)
   -- A crowd of the dead: come back at once.
-  if head and left == 0 then return { 0, 0, 0, 0 } end
+  if head and left == 0 then return { 0, 0, 0, 0, '' } end
 end
 
 local holder
@@ -46,7 +46,9 @@ if holder == token then
   return { 1, call('GET', fenceKey) or nextFence(fenceKey, micros, ARGV[3]) }
 end
 
-if me == '' then return { 0, call('PTTL', lock), -1, left } end
+if me == '' then return { 0, call('PTTL', lock), -1, left, '' } end
 enqueue(queue, alive, me, now + ARGV[5])
+-- Who hands it over does not know our lease.
+call('PEXPIRE', fenceKey, ARGV[3], 'GT')
 if holder == '' then wake(ARGV[7], head) end
-return { 0, call('PTTL', lock), call('ZRANK', queue, me), left }
+return { 0, call('PTTL', lock), call('ZRANK', queue, me), left, call('GET', fenceKey) or '' }

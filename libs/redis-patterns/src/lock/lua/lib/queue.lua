@@ -31,6 +31,6 @@ local function dequeue(queue, alive, waiter)
 end
 
 -- pcall: a user who may not publish must not lose what the script has done before; waiters come back by themselves.
-local function wake(prefix, waiter)
-  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), waiter)
+local function wake(prefix, waiter, fence)
+  redis.pcall('PUBLISH', prefix .. string.match(waiter, '^[^|]+'), fence and waiter .. ' ' .. fence or waiter)
 end
