@@ -218,7 +218,7 @@ export class CacheEngine {
   async freshFor(key: Key): Promise<number | undefined> {
     const entryKey = this.keyOf(key);
     if (this.#recovery.has(entryKey)) return undefined;
-    const found = await this.#reader.read(entryKey, { tags: NO_TAGS, pttl: true }, this.#lookup.budget());
+    const found = await this.#reader.read(entryKey, { tags: NO_TAGS, pttl: true }, this.#lookup.budget(), (one) => one);
     if (found.state === 'stale') return 0;
     return found.state === 'hit' && found.freshMs! > 0 ? found.freshMs : undefined;
   }

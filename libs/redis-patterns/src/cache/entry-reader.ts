@@ -51,18 +51,22 @@ export class EntryReader {
   ) {}
 
   /** On the path of every hit: as few promises as can be. */
-  read(entryKey: string, question: Question, budget: TimeBudget): Promise<Found> {
+  read<T>(entryKey: string, question: Question, budget: TimeBudget, use: (found: Found) => T | Promise<T>): Promise<T> {
     const sentAt = performance.now();
-    return this.store.read(entryKey, question, budget).then(
+    return this.store.read(
+      entryKey,
+      question,
+      budget.deadline,
       (raw) => {
         const verdict = this.#judge(raw, question, question.tags);
-        if ('then' in verdict || verdict.state === 'hit') return verdict;
+        if ('then' in verdict) return verdict.then(use);
+        if (verdict.state === 'hit') return use(verdict);
         budget.charge(sentAt);
-        return verdict.state === 'ask' ? this.settle(entryKey, raw, question, budget) : verdict;
+        return verdict.state === 'ask' ? this.settle(entryKey, raw, question, budget).then(use) : use(verdict);
       },
-      (error: unknown) => {
+      (error) => {
         budget.charge(sentAt);
-        if (isRedisFailure(error)) return OFFLINE;
+        if (isRedisFailure(error)) return use(OFFLINE);
         throw error;
       },
     );
@@ -101,7 +105,7 @@ export class EntryReader {
     for (let looks = 1; verdict.state === 'ask'; looks++) {
       if (looks === MAX_LOOKS) return NOTHING;
       const wider = verdict.question;
-      const again = await online(budget.spend((deadline) => this.store.read(entryKey, wider, { deadline })));
+      const again = await online(budget.spend((deadline) => this.store.read(entryKey, wider, deadline, same, rethrow)));
       if (again === undefined) return OFFLINE;
       verdict = await this.#judge(again, wider, question.tags);
     }
@@ -145,6 +149,14 @@ export class EntryReader {
 
 function widen(tags: TagNames, verdict: Found | Unclear): TagNames {
   return verdict.state === 'ask' ? unionOfTags(tags, verdict.question.tags) : tags;
+}
+
+function same(raw: RawEntry): RawEntry {
+  return raw;
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 /** What Redis answers; `undefined` when it does not. */

@@ -96,26 +96,48 @@ export class EntryStore {
     return this.#processToken + (this.#tokens++).toString(36);
   }
 
-  /** The entry and the tokens of tags, in one round trip, which those who ask in the same turn share. */
-  read(entryKey: string, question: Question, { deadline }: Pick<CommandLimits, 'deadline'>): Promise<RawEntry> {
+  /**
+   * The entry and the tokens of tags, in one round trip, which those who ask in the same turn share.
+   *
+   * @param answered what becomes of the answer; a parameter, as each `then` more is felt by every hit
+   */
+  read<T>(
+    entryKey: string,
+    question: Question,
+    deadline: number,
+    answered: (raw: RawEntry) => T | Promise<T>,
+    failed: (error: unknown) => T | Promise<T>,
+  ): Promise<T> {
+    const batch = this.#batch;
     // In a Cluster the keys of one command share a slot.
-    if (question.pttl || this.#connection.mode === 'cluster') return this.#read(entryKey, question, deadline);
-    if (this.#batch.isAlone(deadline)) return this.#read(entryKey, question, deadline);
-    return this.#batch.add(entryKey, this.#tagKeys(question.tags), deadline);
+    if (!question.pttl && this.#connection.mode !== 'cluster' && !batch.isAlone(deadline)) {
+      return batch.add(entryKey, this.#tagKeys(question.tags), deadline).then(answered, failed);
+    }
+    const isBare = question.tags.length === 0 && !question.pttl;
+    batch.underWay++;
+    return this.#connection
+      .run<RawEntry | string | null>({
+        name: 'cache.get',
+        effect: 'read',
+        key: entryKey,
+        deadline,
+        send: (client) => (isBare ? client.get(entryKey) : this.#ask(client, entryKey, question)),
+      })
+      .then(
+        (reply) => {
+          batch.underWay--;
+          if (reply !== null && typeof reply === 'object') return answered(reply);
+          return answered({ text: reply, pttl: undefined, tokens: NO_TOKENS });
+        },
+        (error: unknown) => {
+          batch.underWay--;
+          return failed(error);
+        },
+      );
   }
 
   #tagKeys(tags: TagNames): string[] {
     return tags.map((tag) => this.tags.keyOf(tag));
-  }
-
-  #read(entryKey: string, question: Question, deadline: number): Promise<RawEntry> {
-    return this.#connection.run({
-      name: 'cache.get',
-      effect: 'read',
-      key: entryKey,
-      deadline,
-      send: (client) => this.#ask(client, entryKey, question),
-    });
   }
 
   /** The same for many entries. In a Cluster each of their masters gets its own. */
@@ -135,36 +157,16 @@ export class EntryStore {
     return (await Promise.all(lists)).flat();
   }
 
-  #ask(client: RedisClient, entryKey: string, question: Question): Promise<RawEntry> {
-    this.#batch.underWay++;
-    if (question.tags.length === 0 && !question.pttl) return client.get(entryKey).then(this.#bareEntry, this.#lost);
-    return this.#askMore(client, entryKey, question);
-  }
-
-  readonly #bareEntry = (text: string | null): RawEntry => {
-    this.#batch.underWay--;
-    return { text, pttl: undefined, tokens: NO_TOKENS };
-  };
-
-  readonly #lost = (error: unknown): never => {
-    this.#batch.underWay--;
-    throw error;
-  };
-
-  async #askMore(client: RedisClient, entryKey: string, { tags, pttl }: Question): Promise<RawEntry> {
-    try {
-      // Before the entry is read: a newer entry with the time of an older one is stale too early, not too late.
-      const left = pttl ? client.pttl(entryKey) : undefined;
-      if (tags.length === 0) {
-        const [text, ms] = await Promise.all([client.get(entryKey), left]);
-        return { text, pttl: ms, tokens: NO_TOKENS };
-      }
-      const reply = this.#getAll(client, [entryKey, ...this.#tagKeys(tags)]);
-      const [texts, ms] = left === undefined ? [await reply, undefined] : await Promise.all([reply, left]);
-      return { text: texts[0]!, pttl: ms, tokens: texts.slice(1) };
-    } finally {
-      this.#batch.underWay--;
+  async #ask(client: RedisClient, entryKey: string, { tags, pttl }: Question): Promise<RawEntry> {
+    // Before the entry is read: a newer entry with the time of an older one is stale too early, not too late.
+    const left = pttl ? client.pttl(entryKey) : undefined;
+    if (tags.length === 0) {
+      const [text, ms] = await Promise.all([client.get(entryKey), left]);
+      return { text, pttl: ms, tokens: NO_TOKENS };
     }
+    const reply = this.#getAll(client, [entryKey, ...this.#tagKeys(tags)]);
+    const [texts, ms] = left === undefined ? [await reply, undefined] : await Promise.all([reply, left]);
+    return { text: texts[0]!, pttl: ms, tokens: texts.slice(1) };
   }
 
   #getAll(client: RedisClient, keys: string[]): Promise<(string | null)[]> {

@@ -135,6 +135,7 @@ export class Flights {
     const end = (): void => {
       this.leave(entryKey, flight);
       this.#running.delete(flight);
+      if (this.#running.size === 0) this.waits.rest();
       flight.release();
     };
     // Also of a load that fails when all callers have left; those who wait get the error by their own promise.

@@ -18,6 +18,11 @@ export class LoadWaits {
     return this.#storage.run(flights, factory);
   }
 
+  /** No load runs: nobody asks, and while a storage is in use Node.js 20 and 22 call hooks for every promise of the process. */
+  rest(): void {
+    this.#storage.disable();
+  }
+
   /** The loads that the running code works for. Work that was started in a factory and outlives it works for none. */
   current(): readonly Flight[] {
     const flights = this.#storage.getStore();

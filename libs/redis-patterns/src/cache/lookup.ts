@@ -59,14 +59,22 @@ export class Lookup {
 
   /** What Redis has. What is still to be evicted counts as missing. */
   read(entryKey: string, policy: CachePolicy, budget = this.budget()): Promise<Found> {
+    return this.#read(entryKey, policy, budget, (found) => found);
+  }
+
+  #read<T>(
+    entryKey: string,
+    policy: CachePolicy,
+    budget: TimeBudget,
+    use: (found: Found) => T | Promise<T>,
+  ): Promise<T> {
     const { recovery, reader, l1 } = this.parts;
-    if (recovery.has(entryKey)) return Promise.resolve(OFFLINE);
+    if (recovery.has(entryKey)) return Promise.resolve(OFFLINE).then(use);
     const since = policy.options.useL1 ? l1?.moment(policy.tags) : undefined;
-    const reading = reader.read(entryKey, questionOf(policy, since !== undefined), budget);
-    if (since === undefined) return reading;
-    return reading.then((found) => {
+    if (since === undefined) return reader.read(entryKey, questionOf(policy, false), budget, use);
+    return reader.read(entryKey, questionOf(policy, true), budget, (found) => {
       if (found.state === 'hit') l1!.fill(entryKey, found, since);
-      return found;
+      return use(found);
     });
   }
 
@@ -90,7 +98,7 @@ export class Lookup {
     const copy = this.near(entryKey, policy, note);
     if (copy !== undefined) return Promise.resolve(copy.value);
     const budget = this.budget();
-    return this.read(entryKey, policy, budget).then((found) =>
+    return this.#read(entryKey, policy, budget, (found) =>
       found.state === 'hit' ? this.#hit(wanted, found) : this.resolve(wanted, found, budget),
     );
   }

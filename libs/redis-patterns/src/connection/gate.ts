@@ -79,7 +79,8 @@ export class Gate {
 
   left(endpoint: Endpoint): void {
     endpoint.inFlight--;
-    if (--this.inFlight > 0) return;
+    // Emptying a set that is empty makes a new table all the same.
+    if (--this.inFlight > 0 || this.#idleWaiters.size === 0) return;
     for (const waiter of this.#idleWaiters) waiter();
     this.#idleWaiters.clear();
   }

@@ -47,6 +47,8 @@ export class PatternsRuntime {
   attach(engines: ReadonlyMap<EngineToken, object>): void {
     if (this.#engines !== undefined) return;
     this.#engines = engines;
+    // Nobody asks any more, and while one is in use Node.js 20 and 22 call hooks for every promise of the process.
+    this.#configuring.disable();
     for (const resume of this.#waiting) resume();
   }
 
