@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { LockHandle, LockService } from 'nestjs-redis-patterns';
 import { eventually } from '../../support/eventually.js';
-import { connectAdmin, describeOnEachTopology, startOwn } from '../../support/topologies.js';
+import { describeOnEachTopology } from '../../support/topologies.js';
 import { openLocks, type OpenLocks } from './test-locks.js';
 
 const LIVENESS = 4000;
@@ -141,35 +141,5 @@ describeOnEachTopology('a release that hands the lock over', { user: 'lock' }, (
     expect(lock.remaining()).toBeGreaterThan(50_000);
     await lock.release();
     await careful.close();
-  });
-
-  it('works when memory is full', async () => {
-    if (topology.mode !== 'standalone') return;
-    const own = await startOwn('standalone', { user: 'lock' });
-    const admin = await connectAdmin(own);
-    const full = await openLocks({ connection: own.connection, namespace: 'shop' });
-    const behind = async (): Promise<[LockHandle, Promise<LockHandle>]> => {
-      const holder = await full.locks.acquire('key', { lease: '60s' });
-      const waiting = full.locks.acquire('key', { wait: '60s', lease: '60s' });
-      await eventually(async () => expect((await full.locks.inspect('key'))!.waiting).toBe(1));
-      return [holder, waiting];
-    };
-    const [first, second] = await behind();
-    await eventually(async () => expect(await admin.client.pubsub('CHANNELS')).toHaveLength(1));
-    await first.release();
-    await (await second).release();
-    const [holder, waiting] = await behind();
-    await admin.client.config('SET', 'maxmemory', '1');
-    await expect(full.locks.acquire('other')).rejects.toMatchObject({
-      code: 'ERR_LOCK_UNAVAILABLE',
-      cause: { message: expect.stringContaining('OOM') },
-    });
-    expect(await holder.release()).toBe(true);
-    const next = await waiting;
-    await eventually(() => expect(next.remaining()).toBeGreaterThan(50_000));
-    expect(await next.release()).toBe(true);
-    await full.close();
-    admin.close();
-    await own.stop();
   });
 });

@@ -83,6 +83,25 @@ describe('waiting for a lock of a server of its own', () => {
     expect(BigInt((await sleeper.next('got', { count: 2 })).fence as string) > other.fence).toBe(true);
   });
 
+  it('is handed the lock also when memory is full', async () => {
+    const { admin, locks } = await start({});
+    const [first, second] = await waitBehind(locks, admin);
+    await eventually(async () => expect(await admin.client.pubsub('CHANNELS')).toHaveLength(1));
+    await first.release();
+    await (await second).release();
+    const [holder, waiting] = await waitBehind(locks, admin);
+    await admin.client.config('SET', 'maxmemory', '1');
+    await expect(locks.acquire('other')).rejects.toMatchObject({
+      code: 'ERR_LOCK_UNAVAILABLE',
+      cause: { message: expect.stringContaining('OOM') },
+    });
+    expect(await holder.release()).toBe(true);
+    const next = await waiting;
+    // It can also be extended, which a hand-over needs.
+    await eventually(() => expect(next.remaining()).toBeGreaterThan(20_000));
+    expect(await next.release()).toBe(true);
+  });
+
   it('polls for a user that may not listen', async () => {
     const { own, admin, locks } = await start({ liveness: '20s' });
     await admin.client.call('ACL', 'SETUSER', own.users!.app.username, 'resetchannels');

@@ -10,6 +10,7 @@ const SUITES = [
   'cache/loads',
   'cache/resurrection',
   'cache/tag-index',
+  'lock/hand-over',
   'lock/lock',
   'lock/many',
   'lock/read-write',
