@@ -86,6 +86,17 @@ class Products {
     return 'removed';
   }
 
+  @Cacheable({ key: (country: string) => country })
+  async capital(country: string): Promise<string> {
+    this.reads.push(country);
+    return country;
+  }
+
+  @CacheEvict({ key: (country: string) => country })
+  async moveCapital(country: string): Promise<void> {
+    this.reads.push(country);
+  }
+
   @CacheEvict(productCache, { before: true })
   async evictEvenIfItFails(_id: number): Promise<void> {
     throw new Error('too late');
@@ -260,6 +271,23 @@ describeOnEachTopology('decorators of the cache', { user: 'cache' }, (topology) 
     await products.search(id, { a: 2, b: 1 });
     expect(products.reads).toEqual([id, String(id), BigInt(id), id]);
     await expect(products.search(() => 1)).rejects.toMatchObject({ code: 'ERR_INVALID_KEY' });
+  });
+
+  it('refuses a key that a function forgot, by the name of the method, and before the method runs', async () => {
+    next();
+    const nothing = undefined as unknown as string;
+    for (const [call, method, shown] of [
+      [products.capital(nothing), '@Cacheable on Products.capital', 'undefined'],
+      [products.moveCapital(nothing), '@CacheEvict on Products.moveCapital', 'undefined'],
+      [products.moveCapital(''), '@CacheEvict on Products.moveCapital', "''"],
+    ] as const) {
+      await expect(call).rejects.toMatchObject({
+        code: 'ERR_INVALID_KEY',
+        message: expect.stringContaining(`'key' of ${method} gave ${shown}`),
+      });
+    }
+    await expect(products.moveCapital('{}')).rejects.toMatchObject({ code: 'ERR_INVALID_KEY' });
+    expect(products.reads).toEqual([]);
   });
 
   it('follows when and unless', async () => {

@@ -292,6 +292,18 @@ export class CacheService {
   }
 
   /**
+   * For a decorated method whose work begins before the key is used.
+   *
+   * @internal
+   * @returns the same key
+   * @throws InvalidKeyError
+   */
+  checkedKey(key: Key): Key {
+    this.#engine.keyOf(key);
+    return key;
+  }
+
+  /**
    * Says, in telemetry and so in the log, what works, but somebody should look at.
    *
    * @internal

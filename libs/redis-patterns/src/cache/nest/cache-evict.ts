@@ -29,12 +29,13 @@ const cacheEvict: MethodPattern<EvictRaw> = {
     const { cache } = source;
     return async (call) => {
       const args = map === undefined ? call.args : map(...call.args);
-      const key = source.hasKey ? source.keyOf(args) : undefined;
+      // Before the work is done: a wrong key is no reason to fail afterwards.
+      const key = source.hasKey ? cache.checkedKey(source.keyOf(args)) : undefined;
       const tags = tagsOf?.(...call.args) ?? (source.hasKey ? [] : source.tagsFor(call.args));
       const invalidate = async (): Promise<void> => {
         // Both are tried: what fails is made up for later, each for itself.
         const results = await Promise.allSettled([
-          key && cache.evict(key),
+          key !== undefined && cache.evict(key),
           tags.length > 0 && cache.invalidateTags(tags),
         ]);
         const failed = results.find((result) => result.status === 'rejected');

@@ -29,7 +29,7 @@ const cachePut: MethodPattern<PutRaw> = {
     const { cache } = source;
     return async (call) => {
       // Before the work is done, where that is possible: a wrong key is no reason to fail afterwards.
-      const early = map === undefined ? source.keyOf(call.args) : undefined;
+      const early = map === undefined ? cache.checkedKey(source.keyOf(call.args)) : undefined;
       const result = await call.proceed();
       const args = map === undefined ? call.args : map(result, ...call.args);
       if (!source.applies(args)) return result;

@@ -99,7 +99,7 @@ export function cacheSource(
     policyFor: tagsOf === undefined && resultTagsOf === undefined ? () => policy : policyFor,
     tagsFor,
     hasKey: keyFn !== undefined || defaultKey === 'method',
-    keyOf: keyFn === undefined ? (args) => [site.name, hashArguments(args)] : (args) => keyFn(...args),
+    keyOf: keyFn === undefined ? (args) => [site.name, hashArguments(args)] : (args) => givenKey(keyFn(...args), site),
     applies: (args) => (when as Fn<boolean> | undefined)?.(...args) ?? true,
     stores: (result, args) => !((unless as Fn<boolean> | undefined)?.(result, ...args) ?? false),
   };
@@ -133,6 +133,15 @@ function asArguments(mapped: unknown, site: CallSite): readonly unknown[] {
   if (Array.isArray(mapped)) return mapped as unknown[];
   throw new InvalidKeyError(
     `the 'key' of ${whereOf(site)} must return the arguments of the region's key as an array: [id] rather than id`,
+  );
+}
+
+/** What is wrong with its parts is said by whoever joins them. */
+function givenKey(key: unknown, site: CallSite): Key {
+  if (Array.isArray(key) || (typeof key === 'string' && key !== '')) return key as Key;
+  const shown = key === '' ? "''" : key instanceof Promise ? 'a promise' : typeof key === 'object' ? 'an object' : key;
+  throw new InvalidKeyError(
+    `the 'key' of ${whereOf(site)} gave ${String(shown)} for this call; it must give a non-empty text such as 'product:42', or an array such as ['product', id]`,
   );
 }
 
