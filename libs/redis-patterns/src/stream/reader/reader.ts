@@ -92,7 +92,7 @@ export class StreamReader {
     const acks = (this.#acks = new Acks(scope, held));
     this.#group = new Group(scope, held);
     this.#lanes = scope.options.ordering === 'key' ? new Lanes(scope, this.#group) : undefined;
-    this.#claims = new Claims(scope, held, (entries) => this.#accept(entries), this.#lanes);
+    this.#claims = new Claims(scope, held, (entries, sentAt) => this.#accept(entries, sentAt), this.#lanes);
     const leases = (this.#leases = new LeaseKeeper(scope, held));
     this.#promoter = new Promoter(scope, held);
     this.#upkeep = new Upkeep(scope, held);
@@ -245,8 +245,9 @@ export class StreamReader {
     if (this.#state === 'connecting') this.#state = 'reading';
   }
 
-  #accept(entries: HeldEntry[], since = performance.now()): void {
-    this.#tracer.received(entries, since);
+  /** @param sentAt when they were asked for */
+  #accept(entries: HeldEntry[], sentAt: number): void {
+    this.#tracer.received(entries, sentAt);
     this.#dispatcher.accept(entries.filter((entry) => this.#held.add(entry)));
   }
 
