@@ -87,7 +87,8 @@ describeOnEachTopology('streams whose consumers die or stop', { user: 'stream' }
       { timeout: 15_000, interval: 100 },
     );
     // What was taken over was received when it was asked for, not when the answer had come.
-    expect(told.stop()).toEqual({ messages: 30, late: 0 });
+    const { messages, late } = told.stop();
+    expect([messages >= 30, late]).toEqual([true, 0]);
     expect(new Set(seen.values())).toEqual(new Set(['1 2']));
     expect(killed).toEqual([]);
     await eventually(async () => expect(await pendingCount('s', 'g')).toBe(0));
@@ -125,7 +126,9 @@ describeOnEachTopology('streams whose consumers die or stop', { user: 'stream' }
       's',
       range(10).map((payload) => ({ payload })),
     );
-    place.streams.runtime.consume({ stream: 's', group: 'g', ...QUICK, concurrency: 2, prefetch: 3 }, async (body) => {
+    // No lease ends, however slow the machine: what runs elsewhere has been handed over.
+    const options = { stream: 's', group: 'g', ...QUICK, lease: '30s' } as const;
+    place.streams.runtime.consume({ ...options, concurrency: 2, prefetch: 3 }, async (body) => {
       started.push(body);
       await hold.opened;
       done.push(body);
@@ -136,10 +139,7 @@ describeOnEachTopology('streams whose consumers die or stop', { user: 'stream' }
     expect(place.streams.runtime.state).toBe('draining');
     const seenElsewhere = new Map<unknown, number>();
     const other = place.streams.anotherRuntime();
-    other.consume(
-      { stream: 's', group: 'g', ...QUICK },
-      (body, ctx) => void seenElsewhere.set(body, ctx.deliveryCount),
-    );
+    other.consume(options, (body, ctx) => void seenElsewhere.set(body, ctx.deliveryCount));
     other.start();
     await eventually(() => expect(seenElsewhere.size).toBe(8), { timeout: 10_000 });
     expect(started).toEqual([0, 1]);

@@ -247,8 +247,9 @@ export class StreamReader {
 
   /** @param sentAt when they were asked for */
   #accept(entries: HeldEntry[], sentAt: number): void {
-    this.#tracer.received(entries, sentAt);
-    this.#dispatcher.accept(entries.filter((entry) => this.#held.add(entry)));
+    const received = entries.filter((entry) => this.#held.add(entry));
+    this.#tracer.received(received, sentAt);
+    this.#dispatcher.accept(received);
   }
 
   /** Every failure costs a pause, so that no state of Redis makes a reader spin. */
