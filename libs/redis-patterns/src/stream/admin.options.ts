@@ -20,8 +20,6 @@ export interface TrimLimits {
   maxAge?: Duration;
 }
 
-/** Letters of one page: one reply, with their payloads. */
-const MOST = 1000;
 const ENTRY_ID = /^\d{1,16}(-\d{1,20})?$/;
 const ID = "must be an entry id such as '1764500000000-0'";
 const id = z.string(ID).regex(ENTRY_ID, ID);
@@ -37,7 +35,7 @@ const replay = z.strictObject({
   limit: z.int().min(0).optional(),
 });
 const trim = z.strictObject({ maxLen: z.int().min(0).optional(), maxAge: durationSchema({ min: 1 }).optional() });
-const page = z.strictObject({ limit: z.int().min(1).max(MOST).default(100), before: id.optional() });
+const page = z.strictObject({ limit: z.int().min(1).default(100), before: id.optional() });
 const selection = z.strictObject({ ids: z.array(id).optional() });
 
 function isPosition(given: unknown): boolean {

@@ -33,7 +33,7 @@ export interface DeadLetterSelection {
 
 /** One page of dead letters. */
 export interface DeadLetterPage {
-  /** 1 to 1000. Default 100. */
+  /** 1 or more; they come in one reply, with their payloads. Default 100. */
   limit?: number;
   /** Id of the last one of the page before. Default: the newest ones. */
   before?: string;
