@@ -20,8 +20,9 @@ export async function stream(url) {
   const modules = await peer('bullmq');
   const ours = await oursSystem(url);
   const ackEach = await oursSystem(url, { name: 'ours, await ack()', ackEach: true });
+  const inOrder = await oursSystem(url, { name: "ours, ordering: 'key'", ordering: 'key' });
   const systems = [rawSystem(url), ours, ...(modules ? [bullmqSystem(modules[0], url)] : [])];
-  const consumers = [systems[0], ours, ackEach, ...systems.slice(2)];
+  const consumers = [systems[0], ours, ackEach, inOrder, ...systems.slice(2)];
   const scenarios = [
     { name: 'publish 100 B', arms: systems.map((system) => publishArm(system, payload)) },
     {
@@ -54,7 +55,7 @@ export async function stream(url) {
     },
   ];
   const close = async () => {
-    for (const system of [...systems, ackEach]) await system.close();
+    for (const system of [...systems, ackEach, inOrder]) await system.close();
     counting.disconnect();
   };
   return { scenarios, close };

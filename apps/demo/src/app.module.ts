@@ -5,6 +5,7 @@ import { DashboardModule } from './dashboard/dashboard.module.js';
 import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { OperationsModule } from './operations/operations.module.js';
+import { ParcelsModule } from './parcels/parcels.module.js';
 import { ProductsModule } from './products/products.module.js';
 import { connection } from './redis/connection.js';
 import { RedisController } from './redis/redis.controller.js';
@@ -27,6 +28,7 @@ import { StocktakingModule } from './stocktaking/stocktaking.module.js';
     AccountsModule,
     StocktakingModule,
     FulfilmentModule,
+    ParcelsModule,
     SalesModule,
     OperationsModule,
     DashboardModule,

@@ -1,7 +1,7 @@
 // A visitor of two shops on one Redis, who looks whether everything happens that the patterns promise.
 import { cache, memory, stampede, tags, writeThrough } from './tour/caching.js';
 import { frozen, lastItem, workers } from './tour/coordination.js';
-import { broadcast, deadLetter, fulfilled, sales, visits } from './tour/events.js';
+import { broadcast, deadLetter, fulfilled, journeys, sales, visits } from './tour/events.js';
 import { lockOut, rateLimit, replay, session } from './tour/limits.js';
 import { connection, doctor, operations } from './tour/operations.js';
 import { newProduct } from './tour/visitor.js';
@@ -24,6 +24,7 @@ try {
   await sales(product, order);
   await visits();
   await deadLetter(product);
+  await journeys();
   await workers();
   await frozen();
   await connection();

@@ -5,9 +5,10 @@ import { openRaw } from '../context.mjs';
 const FIELDS = ['type', '', 'data', '', 'mid', '00000000-0000-4000-8000-000000000000', 'key', '', 'headers', ''];
 
 /** Fields of an entry as our producers write them. @param {unknown} payload */
-export function fieldsOf(payload) {
+export function fieldsOf(payload, key = '') {
   const fields = [...FIELDS];
   fields[3] = JSON.stringify(payload);
+  fields[7] = key;
   return fields;
 }
 
@@ -34,10 +35,13 @@ export function rawSystem(url) {
   };
 }
 
-/** @param {import('ioredis').Redis} client @param {string} key @param {readonly unknown[]} payloads */
-export async function fill(client, key, payloads) {
+/**
+ * @param {import('ioredis').Redis} client @param {string} key @param {readonly unknown[]} payloads
+ * @param {number} keys how many different ones the messages have
+ */
+export async function fill(client, key, payloads, keys = 0) {
   const pipeline = client.pipeline();
-  for (const payload of payloads) pipeline.xadd(key, '*', ...fieldsOf(payload));
+  payloads.forEach((payload, n) => pipeline.xadd(key, '*', ...fieldsOf(payload, keys === 0 ? '' : `k${n % keys}`)));
   pipeline.xgroup('CREATE', key, 'g', '0');
   await pipeline.exec();
 }

@@ -101,6 +101,7 @@ export {
   UnrecoverableMessageError,
   type DeadLetter,
   type DeadLetterOptions,
+  type DeadLetterPage,
   type DeadLetters,
   type DeadLetterSelection,
   type MessageHandler,
@@ -108,6 +109,7 @@ export {
   type PublishItem,
   type PublishOptions,
   type PublishResult,
+  type ReplayRange,
   type RetentionOptions,
   type RetryBackoffOptions,
   type SchemaClass,
@@ -126,6 +128,7 @@ export {
   type StreamReaderInfo,
   type StreamRuntimeState,
   type StreamSettings,
+  type TrimLimits,
 } from './stream/index.js';
 export { MessageBody, MessageContext, MessageHeader, StreamConsumer } from './stream/nest/index.js';
 export {

@@ -7,10 +7,13 @@ import { firstValueFrom, lastValueFrom, NEVER, of, toArray, type Observable } fr
 import {
   REDIS_STREAMS,
   RedisStreamsClient,
+  RedisStreamsRecord,
+  RedisStreamsRecordBuilder,
   RedisStreamsServer,
   type RedisStreamsClientOptions,
   type RedisStreamsContext,
   type RedisStreamsPacket,
+  type RedisStreamsRecordOptions,
   type RedisStreamsReply,
   type RedisStreamsServerOptions,
 } from '../../../libs/redis-patterns/src/microservices/index.js';
@@ -32,6 +35,11 @@ class Service {
   @EventPattern('event', REDIS_STREAMS)
   ofThis(@Payload() _data: unknown): void {
     heard.push('of this transport');
+  }
+  @EventPattern('keyed')
+  keyed(@Payload() data: unknown, @Ctx() context: unknown): void {
+    const rpc = context as RedisStreamsContext;
+    heard.push([data, rpc.getMessage().key, rpc.getMetadata()]);
   }
   @MessagePattern('twice')
   twice(@Payload() data: unknown, @Ctx() context: RedisStreamsContext): Observable<unknown> {
@@ -124,6 +132,39 @@ describe('the contract of a transport', () => {
     expect(await failureOf(client.send('twice', 'broken'))).toMatchObject({ message: 'cannot be opened' });
     await lastValueFrom(client.emit('event', 7), { defaultValue: undefined });
     await eventually(() => expect(heard).toContainEqual(['event', 7, { by: 'client' }]));
+  });
+
+  it('publishes what a record says: a key in whose order events run, an id under which they are one, a delay', async () => {
+    const namespace = uniqueNamespace();
+    const { listen } = await serve(namespace, { consumer: { block: 200, ordering: 'key' } });
+    const seen: unknown[] = [];
+    const serializer = { serialize: (packet: RedisStreamsPacket) => (seen.push(packet.data), packet) };
+    const client = open(namespace, { serializer });
+    const emit = (data: unknown, options: RedisStreamsRecordOptions): Promise<unknown> =>
+      lastValueFrom(client.emit('keyed', new RedisStreamsRecordBuilder().setData(data).setOptions(options).build()));
+    await listen();
+    const key = 'k';
+    expect(await emit('late', { key, delay: '1h' })).toMatch(/^d-/);
+    const first = await emit(1, { key, dedupId: 'one', headers: { tenant: 'a' } });
+    expect(await emit('again', { key, dedupId: 'one' })).toBe(first);
+    await emit(2, { key });
+    await eventually(() => expect(heard).toHaveLength(2));
+    expect(heard).toEqual([
+      [1, key, { tenant: 'a' }],
+      [2, key, undefined],
+    ]);
+    expect(seen).toEqual(['late', 1, 'again', 2]);
+    const request = (options: RedisStreamsRecordOptions) => client.send('twice', new RedisStreamsRecord(7, options));
+    expect(await firstValueFrom(request({ key, headers: { tenant: 'b' } }).pipe(toArray()))).toEqual([7, 7]);
+    expect(heard.at(-1)).toEqual(['twice', { tenant: 'b' }]);
+    expect(await failureOf(request({ dedupId: 'one' }))).toMatchObject({
+      message: expect.stringContaining('dedupId: is for emit()'),
+    });
+    expect(await failureOf(request({ key: 7 as never }))).toMatchObject({
+      message: expect.stringContaining('key: must be a text'),
+    });
+    expect(() => new RedisStreamsRecord(1, { dedupID: 'x' } as never)).toThrow("did you mean 'dedupId'?");
+    expect(() => new RedisStreamsRecord(1, { headers: { 'x-reply-to': 'me' } })).toThrow('x-reply-to: is set by');
   });
 
   it('calls the hooks of instrumentation around each message, once', async () => {

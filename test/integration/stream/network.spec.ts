@@ -155,6 +155,24 @@ describe('streams behind a network that fails', () => {
     expect(runs).toBe(5);
   });
 
+  it('leave no handler waiting for an acknowledgement when the application stops meanwhile', async () => {
+    let outcome: unknown;
+    let running = false;
+    const { ready } = streams.runtime.consume({ stream: 's', group: 'g', ...PATIENT }, async (_, ctx) => {
+      await proxy.set('refuse');
+      running = true;
+      outcome = await ctx.ack().catch((error: unknown) => error);
+    });
+    streams.runtime.start();
+    await ready;
+    await streams.producer.publish('s', 1);
+    await eventually(() => expect(running).toBe(true));
+    await streams.runtime.drain(1);
+    await eventually(() => expect(outcome).toBeInstanceOf(RedisUnavailableError));
+    await proxy.set('pass');
+    expect((await direct.admin.pending('s', 'g'))!.count).toBe(1);
+  });
+
   it('make one entry, and tell one id, of what is published under a dedupId again after each loss', async () => {
     const losses = [
       { mode: 'dropUp', cut: true },

@@ -1,4 +1,6 @@
+import { tracingChannel } from 'node:diagnostics_channel';
 import { expect, it } from '@jest/globals';
+import type { TracedOperation } from '../../../libs/redis-patterns/src/telemetry/index.js';
 import { eventually } from '../../support/eventually.js';
 import { describeOnEachTopology } from '../../support/topologies.js';
 import { useStreams } from './stream-place.js';
@@ -7,6 +9,32 @@ import { gate, QUICK, range, sorted } from './test-streams.js';
 describeOnEachTopology('streams whose consumers die or stop', { user: 'stream' }, (topology) => {
   const place = useStreams(topology);
   const { key, companion, pendingCount } = place;
+
+  /** Counts what is told of messages that sweeps have received. */
+  function listenToClaims(stream: string): { stop(): { messages: number; late: number } } {
+    const { connection, context } = place.streams;
+    const counts = { messages: 0, late: 0 };
+    let askedAt = 0;
+    const run = connection.run.bind(connection);
+    connection.run = (operation) => {
+      if (operation.name === 'stream.claim' && operation.key === key(stream)) askedAt = performance.now();
+      return run(operation);
+    };
+    const hear = (message: unknown): void => {
+      const { app, operation, name, batchSize = 0, startedAt } = message as TracedOperation;
+      if (app !== context.telemetry.app || operation !== 'receive' || name !== stream) return;
+      counts.messages += batchSize;
+      if (startedAt > askedAt) counts.late++;
+    };
+    const { asyncEnd } = tracingChannel('redis-patterns:stream');
+    asyncEnd.subscribe(hear);
+    return {
+      stop: () => {
+        asyncEnd.unsubscribe(hear);
+        return counts;
+      },
+    };
+  }
 
   it('takes over what a dead consumer left behind, counts the start, and reaps the name', async () => {
     await place.streams.producer.publishMany(
@@ -40,6 +68,7 @@ describeOnEachTopology('streams whose consumers die or stop', { user: 'stream' }
     const killed: unknown[] = [];
     const options = { ...QUICK, group: 'g', concurrency: 2, prefetch: 0, maxDeliveries: 4 } as const;
     const { runtime, admin } = place.streams;
+    const told = listenToClaims('s');
     runtime.consume({ stream: 's', ...options }, (body, ctx) => {
       seen.set(body, `${ctx.attempt} ${ctx.deliveryCount}`);
     });
@@ -57,6 +86,9 @@ describeOnEachTopology('streams whose consumers die or stop', { user: 'stream' }
       },
       { timeout: 15_000, interval: 100 },
     );
+    // What was taken over was received when it was asked for, not when the answer had come.
+    const { messages, late } = told.stop();
+    expect([messages >= 30, late]).toEqual([true, 0]);
     expect(new Set(seen.values())).toEqual(new Set(['1 2']));
     expect(killed).toEqual([]);
     await eventually(async () => expect(await pendingCount('s', 'g')).toBe(0));
@@ -94,7 +126,9 @@ describeOnEachTopology('streams whose consumers die or stop', { user: 'stream' }
       's',
       range(10).map((payload) => ({ payload })),
     );
-    place.streams.runtime.consume({ stream: 's', group: 'g', ...QUICK, concurrency: 2, prefetch: 3 }, async (body) => {
+    // No lease ends, however slow the machine: what runs elsewhere has been handed over.
+    const options = { stream: 's', group: 'g', ...QUICK, lease: '30s' } as const;
+    place.streams.runtime.consume({ ...options, concurrency: 2, prefetch: 3 }, async (body) => {
       started.push(body);
       await hold.opened;
       done.push(body);
@@ -105,10 +139,7 @@ describeOnEachTopology('streams whose consumers die or stop', { user: 'stream' }
     expect(place.streams.runtime.state).toBe('draining');
     const seenElsewhere = new Map<unknown, number>();
     const other = place.streams.anotherRuntime();
-    other.consume(
-      { stream: 's', group: 'g', ...QUICK },
-      (body, ctx) => void seenElsewhere.set(body, ctx.deliveryCount),
-    );
+    other.consume(options, (body, ctx) => void seenElsewhere.set(body, ctx.deliveryCount));
     other.start();
     await eventually(() => expect(seenElsewhere.size).toBe(8), { timeout: 10_000 });
     expect(started).toEqual([0, 1]);

@@ -59,6 +59,21 @@ export async function deadLetter({ id }: Product): Promise<void> {
   await fulfilled(order);
 }
 
+/** Three parcels, scanned in order; each is held up on its way, and none holds up another. */
+export async function journeys(): Promise<void> {
+  const way = ['packed', 'depot', 'customs', 'courier', 'delivered'];
+  const parcels = [1, 2, 3].map(() => randomUUID());
+  await Promise.all(
+    parcels.map((id, n) => send('POST', `${n % 2 === 0 ? first : second}/parcels/${id}/scans`, { places: way })),
+  );
+  const look = async (id: string) => (await send<{ places: string[] }>('GET', `${second}/parcels/${id}`)).body.places;
+  const read = async () => Promise.all(parcels.map(look));
+  const found = await until(read, (ways) => ways.every(({ length }) => length === way.length));
+  const straight = found.filter((places) => places.join() === way.join());
+  say('order by key', `${straight.length} parcels went ${way.join(' > ')}, each after a second attempt at customs`);
+  expect(straight.length === parcels.length, 'what happens to a parcel is noted once, and in its order');
+}
+
 export async function visits(): Promise<void> {
   const { id } = await newProduct();
   const visitors = ['ada', 'grace', 'ada', 'ada', 'grace'];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checkOptionNames } from '../core/index.js';
 import { isTimeZone, type BucketUnit } from './calendar.js';
 
 /** What makes a series of dated keys of one name. */
@@ -36,3 +37,9 @@ export const bucketShape = {
   bucket: z.enum(['hour', 'day', 'week', 'month'], "must be 'hour', 'day', 'week' or 'month'").optional(),
   tz: z.custom<string>(isTimeZone, "is no time zone; give a name such as 'Europe/Berlin'").default('UTC'),
 };
+
+/** The `at` of a call without other options. @throws InvalidOptionsError for what is none of them */
+export function checkAt(options: AtOptions, where: string): BucketRef | undefined {
+  checkOptionNames(options, ['at'], where);
+  return options.at;
+}

@@ -1,5 +1,6 @@
 export {
   bucketShape,
+  checkAt,
   type AtOptions,
   type BucketOptions,
   type BucketRange,

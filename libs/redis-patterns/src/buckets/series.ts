@@ -1,5 +1,5 @@
 import type { EngineContext } from '../connection/index.js';
-import { Deadline, InvalidOptionsError } from '../core/index.js';
+import { checkOptionNames, Deadline, InvalidOptionsError } from '../core/index.js';
 import { InvalidKeyError, missingInKey, type Key } from '../keys/index.js';
 import { runScript } from '../scripting/index.js';
 import type { BucketRange, BucketRef } from './bucket.options.js';
@@ -107,7 +107,7 @@ export class Series {
   places(range: BucketRange): Place[] {
     const calendar = this.#calendar;
     if (calendar === undefined) return this.#refuse('bucket', 'is needed for a range');
-    if (typeof range !== 'object' || range === null) return this.#refuse('range', 'must be { from, to } or { last }');
+    checkOptionNames(range, ['from', 'to', 'last'], this.definition.where);
     const present = this.place(undefined);
     const { last, from, to } = range;
     if (last !== undefined && (from !== undefined || to !== undefined))

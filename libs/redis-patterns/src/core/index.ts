@@ -4,7 +4,7 @@ export { Deadline } from './deadline.js';
 export { durationMessage, formatDuration, parseDuration, toMilliseconds, type Duration } from './duration.js';
 export { InvalidOptionsError, NotBoundError, RedisPatternsError, type ErrorCode, type OptionIssue } from './errors.js';
 export { checkHandler, isGenerator } from './handler.js';
-export { closest, deepFreeze, durationSchema, parseOptions } from './options.js';
+export { checkOptionNames, closest, deepFreeze, durationSchema, parseOptions } from './options.js';
 export { principalSchema } from './principal-schema.js';
 export { SingleFlight } from './single-flight.js';
 export { StatusError } from './status-error.js';

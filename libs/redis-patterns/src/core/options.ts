@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { deepFreeze, objectsIn } from './deep-freeze.js';
 import { durationMessage, formatDuration, parseDuration, type Duration } from './duration.js';
 import { InvalidOptionsError } from './errors.js';
-import { describeIssue, toOptionIssues } from './option-issues.js';
+import { describeIssue, toOptionIssues, unknownOption } from './option-issues.js';
 
 export { closest } from './closest.js';
 export { deepFreeze } from './deep-freeze.js';
@@ -55,4 +55,28 @@ export function parseOptions<Output>(schema: z.ZodType<Output>, raw: unknown, wh
   const result = schema.safeParse(raw, { error: describeIssue });
   if (result.success) return deepFreeze(result.data, objectsIn(raw));
   throw new InvalidOptionsError(where, toOptionIssues(result.error.issues, { schema, raw, prefix }));
+}
+
+/**
+ * Refuses what is no option of a call, as {@link parseOptions} does: for calls that check the values by themselves, as they are too
+ * frequent for a schema. An option that is misspelt would else be one that was left out.
+ *
+ * @param where the method that the options were given to
+ * @throws InvalidOptionsError naming the first one
+ *
+ * @example
+ * ```ts
+ * checkOptionNames(options, ['at', 'opId'], 'Counter.incr()');
+ * ```
+ */
+export function checkOptionNames(given: unknown, known: readonly string[], where: string): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new InvalidOptionsError(where, [
+      { path: '', message: `the options must be an object ({ ${known.join(', ')} })` },
+    ]);
+  }
+  for (const name in given) {
+    if (!known.includes(name))
+      throw new InvalidOptionsError(where, [{ path: name, message: unknownOption(name, known) }]);
+  }
 }

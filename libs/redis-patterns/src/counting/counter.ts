@@ -1,4 +1,5 @@
 import {
+  checkAt,
   checkInteger,
   exactNumber,
   NumberRangeError,
@@ -11,6 +12,7 @@ import {
   type ServerClock,
 } from '../buckets/index.js';
 import type { EngineContext } from '../connection/index.js';
+import { checkOptionNames } from '../core/index.js';
 import type { Key } from '../keys/index.js';
 import { runScript } from '../scripting/index.js';
 import { traceMethods, type PatternTracer } from '../telemetry/index.js';
@@ -53,7 +55,9 @@ export class Counter {
    * @throws NumberRangeError when it would leave ±(2^53 − 1); it then stays what it was
    * @throws InvalidOptionsError, RedisUnavailableError (`outcome` says whether it may have been counted)
    */
-  async incr(by = 1, { at, opId }: AtOptions & OperationOptions = {}): Promise<number> {
+  async incr(by = 1, options: AtOptions & OperationOptions = {}): Promise<number> {
+    checkOptionNames(options, ['at', 'opId'], WHERE);
+    const { at, opId } = options;
     checkInteger(by, WHERE, 'by', Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
     const { keys, connection } = this.#context;
     const operation = operationKeys(keys, PATTERN, this.#series.root, opId, WHERE);
@@ -71,8 +75,8 @@ export class Counter {
   }
 
   /** The count; 0 for one that never counted, or has expired. */
-  async get({ at }: AtOptions = {}): Promise<number> {
-    const [, text] = await this.#series.run(at, ({ key, from, to }, deadline) =>
+  async get(options: AtOptions = {}): Promise<number> {
+    const [, text] = await this.#series.run(checkAt(options, WHERE), ({ key, from, to }, deadline) =>
       runScript(this.#context.connection, readScript, [key], [from, to], { deadline }),
     );
     return toCount(text);
@@ -103,8 +107,8 @@ export class Counter {
   }
 
   /** Drops the counter. @returns whether there was one */
-  async clear({ at }: AtOptions = {}): Promise<boolean> {
-    return this.#series.drop(at, ({ key }) => [key]);
+  async clear(options: AtOptions = {}): Promise<boolean> {
+    return this.#series.drop(checkAt(options, WHERE), ({ key }) => [key]);
   }
 }
 

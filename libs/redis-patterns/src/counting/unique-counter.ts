@@ -1,4 +1,5 @@
 import {
+  checkAt,
   checkNames,
   Series,
   type AtOptions,
@@ -64,7 +65,8 @@ export class UniqueCounter {
   }
 
   /** {@link add} for a list of any length, 1000 in one script, and for a bucket by hand. */
-  async addMany(ids: readonly string[], { at }: AtOptions = {}): Promise<boolean> {
+  async addMany(ids: readonly string[], options: AtOptions = {}): Promise<boolean> {
+    const at = checkAt(options, WHERE);
     checkNames(ids, WHERE, 'ids', Infinity);
     const { strategy, exactLimit, ttl } = this.#definition;
     let changed = false;
@@ -91,7 +93,8 @@ export class UniqueCounter {
    *
    * @throws UniqueEstimateError once the count is an estimate
    */
-  async has(id: string, { at }: AtOptions = {}): Promise<boolean> {
+  async has(id: string, options: AtOptions = {}): Promise<boolean> {
+    const at = checkAt(options, WHERE);
     checkNames([id], WHERE, 'id', 1);
     const { value, exact } = await this.#ask(id, at);
     if (!exact) throw new UniqueEstimateError();
@@ -129,8 +132,8 @@ export class UniqueCounter {
   }
 
   /** Drops the count. @returns whether there was one */
-  async clear({ at }: AtOptions = {}): Promise<boolean> {
-    return this.#series.drop(at, (place) => this.#keys(place));
+  async clear(options: AtOptions = {}): Promise<boolean> {
+    return this.#series.drop(checkAt(options, WHERE), (place) => this.#keys(place));
   }
 
   async #ask(id: string, at: BucketRef | undefined): Promise<UniqueCount> {

@@ -1,7 +1,7 @@
 import { checkName, Definitions } from '../buckets/index.js';
 import { encodeValue } from '../codec/index.js';
 import type { EngineContext } from '../connection/index.js';
-import { SingleFlight } from '../core/index.js';
+import { checkOptionNames, InvalidOptionsError, SingleFlight } from '../core/index.js';
 import type { Key } from '../keys/index.js';
 import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import { FeedCommands, type FeedKeys } from './feed-commands.js';
@@ -101,13 +101,18 @@ export class FeedService {
    * ```
    */
   async fanOut(names: readonly Key[], item: unknown, options: FanOutOptions = {}): Promise<FanOutResult> {
+    const where = 'FeedService.fanOut()';
+    checkOptionNames(options, ['id', 'at', 'signal', 'max', 'ttl'], where);
     const { id: givenId, at, signal, ...definition } = options;
+    if (signal !== undefined && !(signal instanceof AbortSignal)) {
+      throw new InvalidOptionsError(where, [{ path: 'signal', message: 'must be an AbortSignal' }]);
+    }
     const same = sameOf(options);
-    const resolved = resolveFeed(definition, this.options, 'FeedService.fanOut()');
+    const resolved = resolveFeed(definition, this.options, where);
     names.forEach(checkName);
     const keys = names.map((name) => this.#commands.keysOf(name));
     const text = encodeValue(item);
-    const id = await idOf(this.#commands, { id: givenId, at }, 'FeedService.fanOut()');
+    const id = await idOf(this.#commands, { id: givenId, at }, where);
     const failed: Key[] = [];
     for (let start = 0; start < names.length; start += IN_FLIGHT) {
       const batch = keys.slice(start, start + IN_FLIGHT);

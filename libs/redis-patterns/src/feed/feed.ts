@@ -1,6 +1,6 @@
 import { checkInteger } from '../buckets/index.js';
 import { decodeValue, encodeValue } from '../codec/index.js';
-import { InvalidOptionsError, type SingleFlight } from '../core/index.js';
+import { checkOptionNames, InvalidOptionsError, type SingleFlight } from '../core/index.js';
 import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import type { FeedCommands, FeedKeys } from './feed-commands.js';
 import type { FeedLoader, LoadedItem, ResolvedFeed } from './feed.options.js';
@@ -73,6 +73,7 @@ export class Feed<Item = unknown> {
    * ```
    */
   async push(item: Item, options: PushOptions = {}): Promise<string> {
+    checkOptionNames(options, ['id', 'at'], 'Feed.push()');
     const text = encodeValue(item);
     const id = await idOf(this.#commands, options, 'Feed.push()');
     await this.#commands.push(this.#keys, this.#definition, sameOf(options), [id + text]);
@@ -90,7 +91,9 @@ export class Feed<Item = unknown> {
    * const second = await feed.page({ before: first.at(-1)?.id, size: 20 });
    * ```
    */
-  async page({ before, size = 20 }: FeedPageOptions = {}): Promise<FeedEntry<Item>[]> {
+  async page(options: FeedPageOptions = {}): Promise<FeedEntry<Item>[]> {
+    checkOptionNames(options, ['before', 'size'], 'Feed.page()');
+    const { before, size = 20 } = options;
     checkInteger(size, 'Feed.page()', 'size', 1, MOST);
     if (before !== undefined) checkId(before, 'Feed.page()', 'before');
     return (await this.#page(before ?? '', size)).map(toEntry<Item>);
@@ -108,6 +111,9 @@ export class Feed<Item = unknown> {
    * @returns how many
    */
   async removeIf(matches: (item: Item, entry: FeedEntry<Item>) => boolean): Promise<number> {
+    if (typeof matches !== 'function') {
+      throw new InvalidOptionsError('Feed.removeIf()', [{ path: 'matches', message: 'must be a function' }]);
+    }
     let removed = 0;
     for (let before = ''; ;) {
       const found = await this.#commands.page(this.#keys, before, BATCH);

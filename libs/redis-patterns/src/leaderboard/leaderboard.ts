@@ -1,6 +1,13 @@
-import { checkInteger, checkNames, checkScore, type AtOptions, type OperationOptions } from '../buckets/index.js';
+import {
+  checkAt,
+  checkInteger,
+  checkNames,
+  checkScore,
+  type AtOptions,
+  type OperationOptions,
+} from '../buckets/index.js';
 import { decodeValue, encodeValue } from '../codec/index.js';
-import { InvalidOptionsError } from '../core/index.js';
+import { checkOptionNames, InvalidOptionsError } from '../core/index.js';
 import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import type { LeaderboardCommands, RawEntry, RawResult } from './leaderboard-commands.js';
 import type { ResolvedLeaderboard } from './leaderboard.options.js';
@@ -76,8 +83,9 @@ export class Leaderboard<Data = unknown> {
    *
    * @throws InvalidOptionsError also for a member that is given twice
    */
-  async submitMany(submissions: readonly Submission<Data>[], { at }: AtOptions = {}): Promise<SubmitResult[]> {
+  async submitMany(submissions: readonly Submission<Data>[], options: AtOptions = {}): Promise<SubmitResult[]> {
     const where = 'Leaderboard.submitMany()';
+    const at = checkAt(options, where);
     const members = submissions.map(({ member }) => member);
     checkNames(members, where, 'members', MOST_WRITTEN);
     if (new Set(members).size < members.length) {
@@ -108,16 +116,17 @@ export class Leaderboard<Data = unknown> {
    *
    * @param options `offset` from 0 (default), `size` 1 to 1000 (default 50)
    */
-  async page({ offset = 0, size = 50, at }: AtOptions & { offset?: number; size?: number } = {}): Promise<
-    LeaderboardEntry<Data>[]
-  > {
+  async page(options: AtOptions & { offset?: number; size?: number } = {}): Promise<LeaderboardEntry<Data>[]> {
+    checkOptionNames(options, ['offset', 'size', 'at'], 'Leaderboard.page()');
+    const { offset = 0, size = 50, at } = options;
     checkInteger(offset, 'Leaderboard.page()', 'offset', 0, 2 ** 32);
     checkInteger(size, 'Leaderboard.page()', 'size', 1, MOST);
     return (await this.#commands.slice(offset, size, '', at)).map(toEntry<Data>);
   }
 
   /** The best `n`, 1 to 1000. */
-  async top(n: number, { at }: AtOptions = {}): Promise<LeaderboardEntry<Data>[]> {
+  async top(n: number, options: AtOptions = {}): Promise<LeaderboardEntry<Data>[]> {
+    const at = checkAt(options, 'Leaderboard.top()');
     checkInteger(n, 'Leaderboard.top()', 'n', 1, MOST);
     return (await this.#commands.slice(0, n, '', at)).map(toEntry<Data>);
   }
@@ -128,10 +137,9 @@ export class Leaderboard<Data = unknown> {
    *
    * @param options `size` with the member itself, 1 to 1000 (default 11)
    */
-  async around(
-    member: string,
-    { size = 11, at }: AtOptions & { size?: number } = {},
-  ): Promise<LeaderboardEntry<Data>[]> {
+  async around(member: string, options: AtOptions & { size?: number } = {}): Promise<LeaderboardEntry<Data>[]> {
+    checkOptionNames(options, ['size', 'at'], 'Leaderboard.around()');
+    const { size = 11, at } = options;
     checkNames([member], 'Leaderboard.around()', 'member', 1);
     checkInteger(size, 'Leaderboard.around()', 'size', 1, MOST);
     return (await this.#commands.slice(0, size, member, at)).map(toEntry<Data>);
@@ -143,21 +151,23 @@ export class Leaderboard<Data = unknown> {
   }
 
   /** A member with its score, rank and data; `undefined` when it is not on the board. */
-  async get(member: string, { at }: AtOptions = {}): Promise<LeaderboardEntry<Data> | undefined> {
+  async get(member: string, options: AtOptions = {}): Promise<LeaderboardEntry<Data> | undefined> {
+    const at = checkAt(options, 'Leaderboard.get()');
     checkNames([member], 'Leaderboard.get()', 'member', 1);
     return (await this.#commands.ranks([member], at)).entries.map(toEntry<Data>)[0];
   }
 
   /** Up to 1000 members, such as friends: those that are on the board, in its order, with their ranks on the whole of it. */
-  async ranks(members: readonly string[], { at }: AtOptions = {}): Promise<LeaderboardEntry<Data>[]> {
+  async ranks(members: readonly string[], options: AtOptions = {}): Promise<LeaderboardEntry<Data>[]> {
+    const at = checkAt(options, 'Leaderboard.ranks()');
     checkNames(members, 'Leaderboard.ranks()', 'members', MOST);
     const { entries } = await this.#commands.ranks(members, at);
     return entries.toSorted((a, b) => a.position - b.position).map(toEntry<Data>);
   }
 
   /** How many members the board has. */
-  async size({ at }: AtOptions = {}): Promise<number> {
-    return (await this.#commands.ranks([], at)).total;
+  async size(options: AtOptions = {}): Promise<number> {
+    return (await this.#commands.ranks([], checkAt(options, 'Leaderboard.size()'))).total;
   }
 
   /**
@@ -170,14 +180,15 @@ export class Leaderboard<Data = unknown> {
   }
 
   /** {@link remove} for up to 500 members. @returns how many were there */
-  async removeMany(members: readonly string[], { at }: AtOptions = {}): Promise<number> {
+  async removeMany(members: readonly string[], options: AtOptions = {}): Promise<number> {
+    const at = checkAt(options, 'Leaderboard.remove()');
     checkNames(members, 'Leaderboard.remove()', 'members', MOST_WRITTEN);
     return this.#commands.remove(members, at);
   }
 
   /** Drops the board. @returns whether there was one */
-  async clear({ at }: AtOptions = {}): Promise<boolean> {
-    return this.#commands.drop(at);
+  async clear(options: AtOptions = {}): Promise<boolean> {
+    return this.#commands.drop(checkAt(options, 'Leaderboard.clear()'));
   }
 
   async #write(
@@ -186,6 +197,7 @@ export class Leaderboard<Data = unknown> {
     options: AtOptions & OperationOptions,
     update = this.#definition.update,
   ): Promise<SubmitResult> {
+    checkOptionNames(options, ['at', 'opId'], where);
     checkNames([submission.member], where, 'member', 1);
     const [result] = await this.#commands.submit(toArguments(submission, where, 'score'), update, options);
     return toResult(result!);

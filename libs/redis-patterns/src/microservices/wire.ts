@@ -6,7 +6,7 @@ export const CORRELATION_ID = 'x-correlation-id';
 /** Milliseconds after the publish at which the client no longer waits. */
 export const DEADLINE_MS = 'x-deadline-ms';
 
-const OWN_HEADERS: ReadonlySet<string> = new Set([REPLY_TO, CORRELATION_ID, DEADLINE_MS]);
+export const OWN_HEADERS: ReadonlySet<string> = new Set([REPLY_TO, CORRELATION_ID, DEADLINE_MS]);
 
 /** Handlers of this transport alone: `@EventPattern('order.placed', REDIS_STREAMS)`. */
 export const REDIS_STREAMS: unique symbol = Symbol.for('nestjs-redis-patterns:streams') as never;

@@ -134,8 +134,12 @@ export class PubSubEngine {
    * Hears of every gap of a channel or pattern, whichever subscription has it.
    *
    * @returns ends that
+   * @throws InvalidOptionsError for a listener that is no function
    */
   watchGaps(channel: Channel | ChannelPattern, listener: GapListener, name = 'PubSubService.watchGaps()'): () => void {
+    if (typeof listener !== 'function') {
+      throw new InvalidOptionsError(name, [{ path: 'listener', message: 'must be a function' }]);
+    }
     const { kind, name: channelName } = this.#target(channel, {}, name);
     const watch: GapWatch = { kind: kind === 'pattern' ? kind : 'channel', name: channelName, listener };
     this.#watches.add(watch);

@@ -1,5 +1,5 @@
 import type { EngineContext } from '../connection/index.js';
-import { InvalidOptionsError } from '../core/index.js';
+import { checkOptionNames, InvalidOptionsError } from '../core/index.js';
 import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import { PrincipalIndex } from './principal-index.js';
 import { SessionCommands } from './session-commands.js';
@@ -81,8 +81,12 @@ export class SessionService {
    */
   async get<Data extends object = Record<string, unknown>>(
     id: string,
-    { touch = true }: { touch?: boolean } = {},
+    options: { touch?: boolean } = {},
   ): Promise<Session<Data> | undefined> {
+    const where = 'SessionService.get()';
+    checkOptionNames(options, ['touch'], where);
+    const { touch = true } = options;
+    if (typeof touch !== 'boolean') throw invalid(where, 'touch', 'must be true or false');
     const address = addressOf(id);
     const reply = address && (await this.#commands.get(address, touch));
     return reply ? this.#data.decode<Data>(address!.handle, reply) : undefined;
@@ -101,11 +105,13 @@ export class SessionService {
   async update<Data extends object = Record<string, unknown>>(
     id: string,
     patch: SessionPatch<Data>,
-    { ifVersion }: { ifVersion?: number } = {},
+    options: { ifVersion?: number } = {},
   ): Promise<Session<Data> | undefined> {
     const where = 'SessionService.update()';
+    checkOptionNames(options, ['ifVersion'], where);
+    const { ifVersion } = options;
     if (ifVersion !== undefined && !Number.isSafeInteger(ifVersion)) {
-      throw new InvalidOptionsError(where, [{ path: 'ifVersion', message: "must be the 'version' of a session" }]);
+      throw invalid(where, 'ifVersion', "must be the 'version' of a session");
     }
     const fields = this.#data.encode(patch, where);
     const address = addressOf(id);
@@ -185,12 +191,15 @@ export class SessionService {
    */
   async destroyAllOf(
     principal: string | number | bigint,
-    { except }: { except?: string | undefined } = {},
+    options: { except?: string | undefined } = {},
   ): Promise<number> {
     const where = 'SessionService.destroyAllOf()';
+    // One that is misspelt would end the session that was to stay.
+    checkOptionNames(options, ['except'], where);
+    const { except } = options;
     const kept = handleOf(except);
     if (except !== undefined && kept === undefined) {
-      throw new InvalidOptionsError(where, [{ path: 'except', message: 'must be the id or the handle of a session' }]);
+      throw invalid(where, 'except', 'must be the id or the handle of a session');
     }
     return this.#index.endAll(parsePrincipal(principal, where), kept);
   }
@@ -238,4 +247,8 @@ traceMethods(
 /** Without the fields that are `undefined`. */
 function present(fields: readonly string[]): string[] {
   return fields.filter((_, index) => fields[index - (index % 2) + 1] !== '');
+}
+
+function invalid(where: string, path: string, message: string): InvalidOptionsError {
+  return new InvalidOptionsError(where, [{ path, message }]);
 }

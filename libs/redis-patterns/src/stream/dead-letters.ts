@@ -1,4 +1,5 @@
 import { runScript } from '../scripting/index.js';
+import { parseAdmin } from './admin.options.js';
 import { decodeHeaders, readFields, toRecord } from './message.js';
 import { replayScript } from './scripts.generated.js';
 import type { KnownGroup, PayloadCodec } from './stream-book.js';
@@ -30,19 +31,33 @@ export interface DeadLetterSelection {
   ids?: readonly string[];
 }
 
+/** One page of dead letters. */
+export interface DeadLetterPage {
+  /** 1 or more; they come in one reply, with their payloads. Default 100. */
+  limit?: number;
+  /** Id of the last one of the page before. Default: the newest ones. */
+  before?: string;
+}
+
 /** The dead letters of one group. */
 export interface DeadLetters {
   count(): Promise<number>;
-  /** The newest first. `limit` is 100 by default; `before` is the id of the last one of the page before. */
-  list(options?: { limit?: number; before?: string }): Promise<DeadLetter[]>;
+  /** The newest first. @throws InvalidOptionsError */
+  list(page?: DeadLetterPage): Promise<DeadLetter[]>;
   /**
    * Gives them to the group once more, as if they had never been tried, and removes them here.
    *
    * @returns how many
+   * @throws InvalidOptionsError
    * @throws RedisUnavailableError; with outcome `'unknown'` some may have been replayed: what is still listed was not
    */
   replay(selection?: DeadLetterSelection): Promise<number>;
-  /** Removes them for good. @returns how many */
+  /**
+   * Removes them for good.
+   *
+   * @returns how many
+   * @throws InvalidOptionsError
+   */
   purge(selection?: DeadLetterSelection): Promise<number>;
 }
 
@@ -61,7 +76,8 @@ export class GroupDeadLetters implements DeadLetters {
     return this.#read('stream.dead-letters', (client) => client.xlen(deadLetters));
   }
 
-  async list({ limit = 100, before }: { limit?: number; before?: string } = {}): Promise<DeadLetter[]> {
+  async list(options: DeadLetterPage = {}): Promise<DeadLetter[]> {
+    const { limit, before } = parseAdmin.page(options);
     const { deadLetters } = this.known.keys;
     const end = before === undefined ? '+' : `(${before}`;
     const found = await this.#read('stream.dead-letters', (client) =>
@@ -73,7 +89,7 @@ export class GroupDeadLetters implements DeadLetters {
   async replay(selection: DeadLetterSelection = {}): Promise<number> {
     const { context, keys } = this.known;
     let replayed = 0;
-    for await (const ids of this.#pages(selection)) {
+    for await (const ids of this.#pages(parseAdmin.selection(selection, 'replay'))) {
       replayed += await runScript(
         context.connection,
         replayScript,
@@ -87,7 +103,7 @@ export class GroupDeadLetters implements DeadLetters {
   async purge(selection: DeadLetterSelection = {}): Promise<number> {
     const { context, keys } = this.known;
     let purged = 0;
-    for await (const ids of this.#pages(selection)) {
+    for await (const ids of this.#pages(parseAdmin.selection(selection, 'purge'))) {
       purged += await context.connection.run({
         name: 'stream.purge',
         effect: 'idempotent',
@@ -99,7 +115,7 @@ export class GroupDeadLetters implements DeadLetters {
   }
 
   /** The oldest first; not those that come meanwhile, so that a replay of what fails again comes to an end. */
-  async *#pages({ ids }: DeadLetterSelection): AsyncIterable<string[]> {
+  async *#pages({ ids }: { readonly ids?: readonly string[] | undefined }): AsyncIterable<string[]> {
     if (ids !== undefined) {
       for (let from = 0; from < ids.length; from += CHUNK) yield ids.slice(from, from + CHUNK);
       return;

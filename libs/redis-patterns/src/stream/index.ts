@@ -1,3 +1,4 @@
+export type { ReplayRange, TrimLimits } from './admin.options.js';
 export type {
   DeadLetterOptions,
   ResolvedConsumerOptions,
@@ -5,7 +6,7 @@ export type {
   RetryBackoffOptions,
   StreamConsumerOptions,
 } from './consumer.options.js';
-export type { DeadLetter, DeadLetters, DeadLetterSelection } from './dead-letters.js';
+export type { DeadLetter, DeadLetterPage, DeadLetters, DeadLetterSelection } from './dead-letters.js';
 export type { StreamLag } from './figures.js';
 export type { StreamLane } from './lane.js';
 export { MessageInvalidError, type MessageSchema, type SchemaClass } from './message-schema.js';

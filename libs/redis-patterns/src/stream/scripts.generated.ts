@@ -11,11 +11,11 @@ import type { Script } from '../scripting/index.js';
  * - `ARGV[1]` group
  * - `ARGV[2]` consumer
  * - `ARGV[3...]` ids: ascending
- * - returns how many the consumer held
+ * - returns ids that the consumer did not hold
  */
-export const ackOrderedScript: Script<[retries: string, lanes: string, parked: string], [group: string, consumer: string, ...ids: string[]], number> = {
+export const ackOrderedScript: Script<[retries: string, lanes: string, parked: string], [group: string, consumer: string, ...ids: string[]], string[]> = {
   name: 'stream.ack-ordered',
-  sha: 'cd017138c5762ecb03b1aca6d36b0f4c4cb297a6',
+  sha: '63f69a1f63d72304da47e35e0799779b3a19c107',
   effect: 'idempotent',
   lua: [
     "local function valueOf(fields, name)",
@@ -62,21 +62,23 @@ export const ackOrderedScript: Script<[retries: string, lanes: string, parked: s
     "for _, record in ipairs(redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[#ARGV], 1000000, ARGV[2])) do",
     "  owned[record[1]] = true",
     "end",
-    "local done, entries = {}, {}",
+    "local done, entries, missed = {}, {}, {}",
     "for i = 3, #ARGV do",
     "  local id = ARGV[i]",
     "  if owned[id] then",
     "    done[#done + 1] = id",
     "    entries[#done] = redis.call('XRANGE', KEYS[1], id, id)[1] or false",
+    "  else",
+    "    missed[#missed + 1] = id",
     "  end",
     "end",
-    "if #done == 0 then return 0 end",
+    "if #done == 0 then return missed end",
     "redis.call('XACK', KEYS[1], ARGV[1], unpack(done))",
     "redis.call('XDEL', KEYS[1], unpack(done))",
     "for i, id in ipairs(done) do",
     "  if entries[i] then finish(KEYS[2], KEYS[3], KEYS[1], id, entries[i][2]) end",
     "end",
-    "return #done",
+    "return missed",
   ].join('\n'),
 };
 
@@ -1756,5 +1758,62 @@ export const trimScript: Script<[stream: string, meta: string, ...members: strin
     "  removed = removed + redis.call('XTRIM', KEYS[1], 'MINID', '~', oldest, 'LIMIT', ARGV[5])",
     "end",
     "return { removed, length - removed, abandoned }",
+  ].join('\n'),
+};
+
+/**
+ * Whether a message of a group that is ordered by key is still under way: whose turn it is only who is done with it can end.
+ *
+ * - `KEYS[1]` lanes: lane -> original id of the message whose turn it is
+ * - `ARGV[1]` key: '' for none
+ * - `ARGV[2]` originalId
+ * - returns 1 when it is its turn
+ */
+export const turnScript: Script<[lanes: string], [key: string, originalId: string], 0 | 1> = {
+  name: 'stream.turn',
+  sha: '31bf845c237c689ff7e627c62cefcd8ad8219022',
+  effect: 'read',
+  lua: [
+    "local function valueOf(fields, name)",
+    "  for i = 1, #fields, 2 do",
+    "    if fields[i] == name then return fields[i + 1] end",
+    "  end",
+    "end",
+    "local function laneOf(fields, originalId)",
+    "  local key = valueOf(fields, 'key')",
+    "  return redis.sha1hex(key and key ~= '' and 'key ' .. key or 'id ' .. originalId)",
+    "end",
+    "local function parkedName(lane, originalId)",
+    "  local ms, seq = string.match(originalId, '^(%d+)%-(%d+)$')",
+    "  return lane .. string.rep('0', 20 - #ms) .. ms .. string.rep('0', 20 - #seq) .. seq",
+    "end",
+    "local function rangeOf(lane) return '[' .. lane, '(' .. lane .. ':' end",
+    "local function parkedFields(member) return cmsgpack.unpack(string.sub(member, 81)) end",
+    "local function enter(lanes, parked, retries, originalId, fields)",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HSETNX', lanes, lane, originalId) == 1 then",
+    "    redis.call('XADD', retries, '*', unpack(fields))",
+    "  else",
+    "    redis.call('ZADD', parked, 0, parkedName(lane, originalId) .. cmsgpack.pack(fields))",
+    "  end",
+    "end",
+    "local function passOn(lanes, parked, retries, lane)",
+    "  local first, last = rangeOf(lane)",
+    "  local next = redis.call('ZRANGE', parked, first, last, 'BYLEX', 'LIMIT', 0, 1)[1]",
+    "  if not next then",
+    "    redis.call('HDEL', lanes, lane)",
+    "    return",
+    "  end",
+    "  local fields = parkedFields(next)",
+    "  redis.call('ZREM', parked, next)",
+    "  redis.call('HSET', lanes, lane, valueOf(fields, 'x-original-id'))",
+    "  redis.call('XADD', retries, '*', unpack(fields))",
+    "end",
+    "local function finish(lanes, parked, retries, id, fields)",
+    "  local originalId = valueOf(fields, 'x-original-id') or id",
+    "  local lane = laneOf(fields, originalId)",
+    "  if redis.call('HGET', lanes, lane) == originalId then passOn(lanes, parked, retries, lane) end",
+    "end",
+    "return redis.call('HGET', KEYS[1], laneOf({ 'key', ARGV[1] }, ARGV[2])) == ARGV[2] and 1 or 0",
   ].join('\n'),
 };

@@ -1,7 +1,8 @@
 import { RedisCommandError, type EngineContext, type RedisClient, type RedisConnection } from '../connection/index.js';
-import { toMilliseconds, type Duration } from '../core/duration.js';
+import type { Duration } from '../core/duration.js';
 import { InvalidOptionsError } from '../core/errors.js';
 import { runScript } from '../scripting/index.js';
+import { parseAdmin, type ReplayRange, type TrimLimits } from './admin.options.js';
 import { GroupDeadLetters, type DeadLetters } from './dead-letters.js';
 import { readFigures, type StreamLag } from './figures.js';
 import { readLane, type StreamLane } from './lane.js';
@@ -115,12 +116,15 @@ export class StreamAdmin {
    * @returns `undefined` when no message of the key has been taken from the stream and is not done
    */
   async lane(stream: StreamName, group: string, key: string): Promise<StreamLane | undefined> {
+    if (typeof key !== 'string' || key === '') {
+      throw new InvalidOptionsError('StreamAdmin.lane', [{ path: 'key', message: 'must be a key that was published' }]);
+    }
     return readLane(this.#book.group(stream, group), key);
   }
 
   /** @returns `undefined` when the stream or the group does not exist */
   async pending(stream: StreamName, group: string): Promise<StreamPendingInfo | undefined> {
-    const { keys } = this.#book.get(stream);
+    const { keys } = this.#book.group(stream, group);
     const reply = await this.#read(stream, 'stream.pending', (client) => client.xpending(keys.stream, group));
     if (reply === undefined) return undefined;
     const [count, lowestId, highestId, consumers] = reply as [
@@ -145,12 +149,12 @@ export class StreamAdmin {
    */
   async pause(stream: StreamName, group: string, options: { for?: Duration } = {}): Promise<void> {
     const { keys, context } = this.#book.group(stream, group);
-    const ms = toMilliseconds(options.for ?? this.options.abandonAfter, 'StreamAdmin.pause', 'for');
+    const { for: ms = this.options.abandonAfter } = parseAdmin.pause(options);
     await context.connection.run({
       name: 'stream.pause',
       effect: 'idempotent',
       key: keys.paused,
-      send: (client) => client.set(keys.paused, '1', 'PX', Math.max(1, Math.round(ms))),
+      send: (client) => client.set(keys.paused, '1', 'PX', ms),
     });
   }
 
@@ -170,19 +174,16 @@ export class StreamAdmin {
    * Gives entries that are still in the stream to one group once more, done or not, as if they had never been tried. No other
    * group notices.
    *
-   * @param range from which id or time to which, both included; default: all that there are now. `limit`: most entries
+   * @param range default: all that there are now
    * @returns how many
+   * @throws InvalidOptionsError
    */
-  async replay(
-    stream: StreamName,
-    group: string,
-    range: { from?: string | Date; to?: string | Date; limit?: number } = {},
-  ): Promise<number> {
+  async replay(stream: StreamName, group: string, range: ReplayRange = {}): Promise<number> {
     const { context, keys } = this.#book.group(stream, group);
-    const last = range.to === undefined ? ((await this.info(stream))?.lastId ?? '0-0') : toId(range.to, 'to');
-    let left = range.limit ?? Infinity;
+    const { from: first = '-', to, limit: most = Infinity } = parseAdmin.replay(range);
+    const last = to ?? (await this.info(stream))?.lastId ?? '0-0';
     let replayed = 0;
-    for (let from = range.from === undefined ? '-' : toId(range.from, 'from'); left > 0;) {
+    for (let [from, left] = [first, most]; left > 0;) {
       const [start, count] = [from, Math.min(CHUNK, left)];
       const page = (await this.#read(stream, 'stream.range', (client) =>
         client.xrange(keys.stream, start, last, 'COUNT', count),
@@ -207,19 +208,13 @@ export class StreamAdmin {
    * Removes now what the retention removes from time to time: never what a group has not finished.
    *
    * @param limits instead of those of the retention
+   * @throws InvalidOptionsError
    * @returns how many entries; whole nodes go, so up to a hundred more than `maxLen` stay
    */
-  async trim(stream: StreamName, limits: { maxLen?: number; maxAge?: Duration } = {}): Promise<number> {
-    const { maxLen, maxAge } = limits;
-    if (maxLen !== undefined && !(Number.isInteger(maxLen) && maxLen >= 0)) {
-      throw new InvalidOptionsError('StreamAdmin.trim', [{ path: 'maxLen', message: 'must be a whole number from 0' }]);
-    }
-    const { removed } = await trimStream(this.#book.get(stream), {
-      abandonAfter: this.options.abandonAfter,
-      interval: 0,
-      maxLen,
-      maxAge: maxAge === undefined ? undefined : toMilliseconds(maxAge, 'StreamAdmin.trim', 'maxAge'),
-    });
+  async trim(stream: StreamName, limits: TrimLimits = {}): Promise<number> {
+    const { maxLen, maxAge } = parseAdmin.trim(limits);
+    const { abandonAfter } = this.options;
+    const { removed } = await trimStream(this.#book.get(stream), { abandonAfter, interval: 0, maxLen, maxAge });
     return removed;
   }
 
@@ -258,11 +253,4 @@ export class StreamAdmin {
       throw error;
     }
   }
-}
-
-function toId(position: string | Date, path: string): string {
-  if (position instanceof Date) return String(position.getTime());
-  if (/^\d{1,16}(-\d{1,20})?$/.test(position)) return position;
-  const message = "must be an entry id such as '1764500000000-0', or a Date";
-  throw new InvalidOptionsError('StreamAdmin.replay', [{ path, message }]);
 }

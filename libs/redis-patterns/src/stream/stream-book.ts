@@ -1,5 +1,6 @@
 import { ClassTypes, decodeValue, encodeValue, ValueCodec, type Codec } from '../codec/index.js';
 import type { EngineContext, RedisConnection } from '../connection/index.js';
+import { InvalidOptionsError } from '../core/errors.js';
 import type { MessageSchema } from './message-schema.js';
 import type { StreamName } from './stream-definition.js';
 import { streamNameOf } from './stream-definition.js';
@@ -54,8 +55,13 @@ export class StreamBook {
     return found;
   }
 
+  /** @throws InvalidOptionsError for what is no name of a group: all that leave it out would share one */
   group(stream: StreamName, group: string): KnownGroup {
     const found = this.get(stream);
+    if (typeof group !== 'string' || group === '') {
+      const message = "must be the name of a group, such as 'billing'";
+      throw new InvalidOptionsError(`stream '${found.name}'`, [{ path: 'group', message }]);
+    }
     return { ...found, keys: groupKeys(this.context.keys, found.name, group), group };
   }
 

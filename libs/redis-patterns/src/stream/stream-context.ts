@@ -1,5 +1,6 @@
 import { toMilliseconds, type Duration } from '../core/duration.js';
 import { InvalidOptionsError } from '../core/errors.js';
+import { checkOptionNames } from '../core/options.js';
 import type { RawMessage } from './message.js';
 import type { HeldEntry } from './reader/held-entry.js';
 import type { ReaderScope } from './reader/scope.js';
@@ -59,6 +60,7 @@ export class StreamContext {
   readonly #reader: ContextReader;
   readonly #members: readonly StreamContext[] | undefined;
   #signal: AbortSignal | undefined;
+  #acked: Promise<void> | undefined;
 
   /** @internal */
   constructor(message: ContextMessage, decision: Decision, reader: ContextReader, members?: readonly StreamContext[]) {
@@ -137,10 +139,14 @@ export class StreamContext {
   }
 
   /**
-   * Acknowledges now, before the handler ends; what happens afterwards no longer matters to the message.
+   * Acknowledges now, before the handler ends; what happens afterwards no longer matters to the message. It only says that the work
+   * is done, so it also does without the lease; but with `ordering: 'key'` the key would go on although another consumer runs
+   * the message.
    *
    * @returns when Redis has confirmed it
+   * @throws LeaseLostError with `ordering: 'key'`: the message runs again, or others have run it
    * @throws MessageSettledError after `retry()`, `deadLetter()` or `commit()`
+   * @throws RedisUnavailableError only when the application has stopped before Redis answered
    */
   ack(): Promise<void> {
     return seen(this.#ack());
@@ -194,13 +200,20 @@ export class StreamContext {
 
   async #ack(): Promise<void> {
     if (this.#members !== undefined) return this.#forAll((one) => one.ack());
-    if (this.#decision.settled === 'ack') return;
+    const decision = this.#decision;
+    if (decision.settled === 'ack') return this.#acked;
+    if (this.#reader.scope.options.ordering === 'key') this.#assertLease();
     this.#settle('ack');
-    await this.#reader.actions.ack(this.#message.entry);
+    this.#acked = this.#reader.actions.ack(this.#message.entry).catch((error: unknown) => {
+      decision.settled = undefined;
+      throw error;
+    });
+    await this.#acked;
   }
 
   async #retry(options: { delay?: Duration }): Promise<void> {
     if (this.#members !== undefined) return this.#forAll((one) => one.retry(options));
+    checkOptionNames(options, ['delay'], 'StreamContext.retry');
     const { delay } = options;
     const ms = delay === undefined ? undefined : toMilliseconds(delay, 'StreamContext.retry', 'delay');
     this.#assertLease();

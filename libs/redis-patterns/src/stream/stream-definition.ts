@@ -1,4 +1,5 @@
 import { InvalidOptionsError } from '../core/errors.js';
+import { checkOptionNames } from '../core/options.js';
 import { InvalidKeyError } from '../keys/index.js';
 import { isMessageSchema, type MessageSchema } from './message-schema.js';
 import { resolveRetention, type RetentionOptions } from './stream.options.js';
@@ -18,6 +19,7 @@ export interface StreamDefinition<Events extends StreamEvents = StreamEvents> {
   /** What the payload of each type must look like, for producers and consumers. */
   readonly schema?: Readonly<Record<string, MessageSchema>>;
   readonly retention?: RetentionOptions;
+  /** @deprecated has no effect */
   readonly partitions?: number;
   /** Carries the types only; never set. A parameter, so that a stream with types does not pass for one without. */
   readonly events?: (events: Events) => void;
@@ -44,8 +46,9 @@ export function defineStream<Events extends StreamEvents = StreamEvents>(definit
   schema?: { readonly [Type in EventType<Events>]?: MessageSchema };
   retention?: RetentionOptions;
   /**
-   * Has no effect, whatever the number, and may change at any time: order is kept by lanes, one for each key, and not by
-   * partitions; see `ordering` of a consumer. Default 1.
+   * Has no effect, whatever the number, and may change at any time. Default 1.
+   *
+   * @deprecated leave it out: order is kept by lanes, one for each key, which need no partitions; see `ordering` of a consumer
    */
   partitions?: number;
 }): StreamDefinition<Events> {
@@ -53,6 +56,7 @@ export function defineStream<Events extends StreamEvents = StreamEvents>(definit
   const wrong = (path: string, message: string): never => {
     throw new InvalidOptionsError(`defineStream('${name}')`, [{ path, message }]);
   };
+  checkOptionNames(definition, ['name', 'schema', 'retention', 'partitions'], `defineStream('${name}')`);
   if (typeof name !== 'string' || name === '') wrong('name', "must be a name such as 'orders'");
   if (!isPartitionCount(partitions)) wrong('partitions', PARTITIONS);
   resolveRetention(retention, name);

@@ -1,4 +1,5 @@
 import type { EngineContext, RedisConnection } from '../connection/index.js';
+import { InvalidOptionsError } from '../core/errors.js';
 import { runScript } from '../scripting/index.js';
 import { cancelScript } from './scripts.generated.js';
 import { Publisher, type PublishItem, type PublishOptions } from './producer/publisher.js';
@@ -107,6 +108,9 @@ export class StreamProducer {
    */
   async cancel(stream: StreamName, id: string): Promise<boolean> {
     const { context, keys } = this.#book.get(stream);
+    if (typeof id !== 'string') {
+      throw new InvalidOptionsError('StreamProducer.cancel', [{ path: 'id', message: 'must be what publish() gave' }]);
+    }
     return (await runScript(context.connection, cancelScript, [keys.delayed, keys.delayedBody], [id])) === 1;
   }
 

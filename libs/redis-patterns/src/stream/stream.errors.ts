@@ -1,6 +1,7 @@
 import type { FailureOutcome } from '../connection/index.js';
-import type { Duration } from '../core/duration.js';
+import { toMilliseconds, type Duration } from '../core/duration.js';
 import { RedisPatternsError } from '../core/errors.js';
+import { checkOptionNames } from '../core/options.js';
 
 /**
  * A message that was not published for sure. `outcome` is `'unknown'` (code `ERR_STREAM_PUBLISH`): it may stand in the
@@ -64,7 +65,7 @@ export class GroupInUseError extends RedisPatternsError {
 
 /**
  * The message no longer belongs to this consumer: another one may be running it. It is the reason of `ctx.signal`, and
- * what `retry`, `deadLetter` and `extend` reject with. Code `ERR_STREAM_LEASE_LOST`.
+ * what `retry`, `deadLetter`, `extend` and `commit` reject with, and with `ordering: 'key'` also `ack`. Code `ERR_STREAM_LEASE_LOST`.
  */
 export class LeaseLostError extends RedisPatternsError {
   constructor(
@@ -120,9 +121,12 @@ export class MessageSettledError extends RedisPatternsError {
 export class RetryMessageError extends RedisPatternsError {
   readonly delay: Duration | undefined;
 
+  /** @throws InvalidOptionsError for a `delay` that is no duration; thrown by a handler, that is a failed attempt as well */
   constructor(options: { delay?: Duration; message?: string; cause?: unknown } = {}) {
     super('ERR_STREAM_RETRY', options.message ?? 'The handler asked for another attempt', { cause: options.cause });
+    checkOptionNames(options, ['delay', 'message', 'cause'], 'RetryMessageError');
     this.delay = options.delay;
+    if (options.delay !== undefined) toMilliseconds(options.delay, 'RetryMessageError', 'delay');
   }
 }
 

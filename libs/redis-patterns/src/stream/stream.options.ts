@@ -28,7 +28,11 @@ export interface StreamSettings {
   /** Turns payloads into text and back. Default: JSON, with marks for dates, maps and the like. */
   codec?: Codec;
   retention?: RetentionOptions;
-  /** Has no effect; see `defineStream`. Default 1. */
+  /**
+   * Has no effect; see `defineStream`. Default 1.
+   *
+   * @deprecated leave it out
+   */
   partitions?: number;
 }
 

@@ -38,7 +38,7 @@ export class StreamTransaction {
    *
    * @param name such as `'INCRBY'`
    * @param key whole key in Redis, in the hash slot of the stream: give both the same `{tag}`
-   * @throws InvalidOptionsError for a key of another slot
+   * @throws InvalidOptionsError for a key of another slot, and an argument that is neither text nor number
    */
   call(name: string, key: string | readonly string[], ...args: readonly (string | number)[]): this {
     const keys = typeof key === 'string' ? [key] : key;
@@ -46,6 +46,11 @@ export class StreamTransaction {
       throw new InvalidOptionsError(WHERE, [
         { path: '', message: "call() takes a command such as 'INCRBY', and its key" },
       ]);
+    }
+    const strange = args.findIndex((arg) => typeof arg !== 'string' && typeof arg !== 'number');
+    if (strange >= 0) {
+      const message = `must be a text or a number, not a value of type ${typeof args[strange]}`;
+      throw new InvalidOptionsError(WHERE, [{ path: `argument ${strange + 1} of ${name}`, message }]);
     }
     for (const one of keys) {
       if (inOneSlot(one, this.#keys[0]!)) continue;

@@ -6,6 +6,7 @@ import { PubSubEngine } from '../../pubsub/index.js';
 import { StreamProducer } from '../../stream/index.js';
 import { ClientClosedError, RequestTimeoutError } from '../microservices.errors.js';
 import { resolveClientOptions, type RedisStreamsClientOptions } from '../microservices.options.js';
+import { checkRequest, recordOf } from '../record.js';
 import { CORRELATION_ID, DEADLINE_MS, replyChannel, REPLY_TO, toBody, type RedisStreamsReply } from '../wire.js';
 import { Backend, type RedisStreamsEvents } from './backend.js';
 
@@ -20,7 +21,7 @@ interface Waiting {
 
 /**
  * The client of {@link RedisStreamsServer}: `emit()` completes when Redis has the event; `send()` gives the values of the reply,
- * or fails with what the handler threw or with a {@link RequestTimeoutError}.
+ * or fails with what the handler threw or with a {@link RequestTimeoutError}. Both take a {@link RedisStreamsRecord} in place of data.
  *
  * @example
  * ```ts
@@ -96,8 +97,13 @@ export class RedisStreamsClient extends ClientProxy<RedisStreamsEvents> {
   }
 
   async #send(packet: ReadPacket & { id?: string }, type: string, headers?: Record<string, string>): Promise<string> {
-    const { body, metadata } = toBody(await this.serializer.serialize(packet as never, { pattern: type }));
-    return this.#producer.publish(this.#streamOf(type), body, { type, headers: { ...metadata, ...headers } });
+    const record = recordOf(packet.data);
+    const { data, options } = record;
+    if (headers !== undefined) checkRequest(record);
+    const serialized: unknown = await this.serializer.serialize({ ...packet, data } as never, { pattern: type });
+    const { body, metadata } = toBody(serialized);
+    const all = { ...metadata, ...options.headers, ...headers };
+    return this.#producer.publish(this.#streamOf(type), body, { ...options, type, headers: all });
   }
 
   async #connect(): Promise<void> {

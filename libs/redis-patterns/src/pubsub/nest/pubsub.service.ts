@@ -1,4 +1,5 @@
 import { Observable } from 'rxjs';
+import { InvalidOptionsError } from '../../core/index.js';
 import type { Channel, ChannelPattern } from '../channel-book.js';
 import { PubSubEngine } from '../pubsub.engine.js';
 import type { PubSubContext } from '../pubsub-context.js';
@@ -38,6 +39,9 @@ export class PubSubService extends PubSubEngine {
     options: SubscribeOptions & { map?: (payload: unknown, context: PubSubContext) => T } = {},
   ): Observable<T> {
     const { map, ...settings } = options;
+    if (map !== undefined && typeof map !== 'function') {
+      throw new InvalidOptionsError('PubSubService.observe()', [{ path: 'map', message: 'must be a function' }]);
+    }
     return new Observable<T>((observer) => {
       const left = new AbortController();
       let subscription: Subscription | undefined;

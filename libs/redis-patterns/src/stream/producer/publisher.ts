@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RedisUnavailableError } from '../../connection/index.js';
 import { toMilliseconds, type Duration } from '../../core/duration.js';
 import { InvalidOptionsError } from '../../core/errors.js';
-import { unknownOption } from '../../core/option-issues.js';
+import { checkOptionNames } from '../../core/options.js';
 import { runScript } from '../../scripting/index.js';
 import { toFields } from '../message.js';
 import { validatorOf, type ClassValidation, type Validator } from '../message-schema.js';
@@ -51,6 +51,7 @@ interface Message {
 }
 
 const WHERE = 'StreamProducer.publish';
+/** A `typ` that was not noticed would be a message that no handler takes. */
 const OPTIONS = ['type', 'key', 'headers', 'dedupId', 'delay', 'replicaAck'];
 
 /** Checks, encodes and sends messages. */
@@ -63,7 +64,7 @@ export class Publisher {
   ) {}
 
   async publish(stream: KnownStream, payload: unknown, options: PublishOptions): Promise<string> {
-    checkNames(options);
+    checkOptionNames(options, OPTIONS, WHERE);
     checkTexts(options);
     const outlet = this.#outlet(stream);
     const validator = options.type === undefined ? undefined : outlet.validators.get(options.type);
@@ -189,18 +190,13 @@ export class Publisher {
 }
 
 function toWish(replicaAck: number | { replicas: number; timeout?: Duration }): ReplicaWish {
-  const { replicas, timeout = 1000 } = typeof replicaAck === 'number' ? { replicas: replicaAck } : replicaAck;
+  const wish = typeof replicaAck === 'number' ? { replicas: replicaAck } : replicaAck;
+  checkOptionNames(wish, ['replicas', 'timeout'], `${WHERE} (replicaAck)`);
+  const { replicas, timeout = 1000 } = wish;
   if (!Number.isInteger(replicas) || replicas < 1 || replicas > 100) {
     throw invalid('replicaAck', 'must be a number of replicas from 1 to 100');
   }
   return { replicas, timeout: toMilliseconds(timeout, WHERE, 'replicaAck.timeout') };
-}
-
-/** A `typ` that was not noticed would be a message that no handler takes. */
-function checkNames(options: PublishOptions): void {
-  for (const name in options) {
-    if (!OPTIONS.includes(name)) throw invalid(name, unknownOption(name, OPTIONS));
-  }
 }
 
 /** ioredis would turn anything else into some text, or refuse it with an error that holds the arguments. */

@@ -21,7 +21,7 @@ export class Claims {
   constructor(
     private readonly scope: ReaderScope,
     private readonly held: Held,
-    private readonly accept: (entries: HeldEntry[]) => void,
+    private readonly accept: (entries: HeldEntry[], sentAt: number) => void,
     private readonly lanes: Lanes | undefined,
   ) {}
 
@@ -116,6 +116,6 @@ export class Claims {
       const redelivered = claimed || deliveries > 1;
       return new HeldEntry(plane, id, fields, deliveries, redelivered, sentAt);
     });
-    this.accept(entries);
+    this.accept(entries, sentAt);
   }
 }

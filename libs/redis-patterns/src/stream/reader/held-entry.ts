@@ -1,4 +1,5 @@
 import { readNotes, type RawFields } from '../message.js';
+import { LeaseLostError } from '../stream.errors.js';
 import type { Plane } from './scope.js';
 
 /**
@@ -70,6 +71,12 @@ export class HeldEntry {
   /** Why its signal has aborted. */
   get abortReason(): Error | undefined {
     return this.#reason;
+  }
+
+  /** Its lease went to somebody else. */
+  lose(reader: string): void {
+    this.lost = true;
+    this.abort(new LeaseLostError(this.originalId, reader));
   }
 
   abort(reason: Error): void {

@@ -39,7 +39,7 @@ export class LeaseKeeper {
    * @throws LeaseLostError when it belongs to somebody else; RedisUnavailableError when that is not known
    */
   async extend(entry: HeldEntry): Promise<void> {
-    if (!entry.lost) await this.#renew(entry.plane, [entry.id]);
+    if (!entry.lost) await this.#renew(entry.plane, [entry]);
     if (entry.lost) throw new LeaseLostError(entry.originalId, this.scope.label);
   }
 
@@ -64,18 +64,20 @@ export class LeaseKeeper {
     for (const plane of Object.values(this.scope.planes)) {
       const entries = this.held.of(plane, ({ lost, gone }) => !lost && !gone);
       for (const entry of entries) if (now > entry.slowAt) this.#warnOfSlowness(entry, now);
-      const ids = entries.map(({ id }) => id);
-      for (let from = 0; from < ids.length; from += CHUNK) await this.#renew(plane, ids.slice(from, from + CHUNK));
+      for (let from = 0; from < entries.length; from += CHUNK) {
+        await this.#renew(plane, entries.slice(from, from + CHUNK));
+      }
     }
   }
 
-  async #renew(plane: Plane, ids: string[]): Promise<void> {
+  async #renew(plane: Plane, entries: readonly HeldEntry[]): Promise<void> {
     const { context, group, consumer } = this.scope;
+    const ids = entries.map(({ id }) => id);
     const sentAt = performance.now();
     const [lost, gone] = await runScript(context.connection, renewScript, [plane.key], [group, consumer, ...ids]);
     for (const id of lost) this.#onLost(plane, id);
     for (const id of gone) this.#onGone(plane, id);
-    for (const id of ids) this.#onRenewed(plane, id, sentAt);
+    for (const entry of entries) if (!entry.lost) entry.leasedAt = sentAt;
   }
 
   async #giveSignOfLife(): Promise<void> {
@@ -97,17 +99,11 @@ export class LeaseKeeper {
     );
   }
 
-  #onRenewed(plane: Plane, id: string, sentAt: number): void {
-    const entry = this.held.get(plane, id);
-    if (entry !== undefined && !entry.lost) entry.leasedAt = sentAt;
-  }
-
   #onLost(plane: Plane, id: string): void {
     const entry = this.held.get(plane, id);
     // What has been settled on the way here is no longer pending for a good reason.
     if (entry === undefined || entry.state === 'acked' || entry.state === 'moving') return;
-    entry.lost = true;
-    entry.abort(new LeaseLostError(entry.originalId, this.scope.label));
+    entry.lose(this.scope.label);
     // A run goes on to its end, which nobody can force; everything else is dropped.
     if (entry.state !== 'running') this.held.remove(entry);
   }

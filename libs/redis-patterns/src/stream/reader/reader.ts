@@ -92,7 +92,7 @@ export class StreamReader {
     const acks = (this.#acks = new Acks(scope, held));
     this.#group = new Group(scope, held);
     this.#lanes = scope.options.ordering === 'key' ? new Lanes(scope, this.#group) : undefined;
-    this.#claims = new Claims(scope, held, (entries) => this.#accept(entries), this.#lanes);
+    this.#claims = new Claims(scope, held, (entries, sentAt) => this.#accept(entries, sentAt), this.#lanes);
     const leases = (this.#leases = new LeaseKeeper(scope, held));
     this.#promoter = new Promoter(scope, held);
     this.#upkeep = new Upkeep(scope, held);
@@ -245,9 +245,11 @@ export class StreamReader {
     if (this.#state === 'connecting') this.#state = 'reading';
   }
 
-  #accept(entries: HeldEntry[], since = performance.now()): void {
-    this.#tracer.received(entries, since);
-    this.#dispatcher.accept(entries.filter((entry) => this.#held.add(entry)));
+  /** @param sentAt when they were asked for */
+  #accept(entries: HeldEntry[], sentAt: number): void {
+    const received = entries.filter((entry) => this.#held.add(entry));
+    this.#tracer.received(received, sentAt);
+    this.#dispatcher.accept(received);
   }
 
   /** Every failure costs a pause, so that no state of Redis makes a reader spin. */

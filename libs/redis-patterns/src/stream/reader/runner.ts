@@ -133,8 +133,12 @@ export class Runner {
   }
 
   #resolved(entry: HeldEntry, route: Route, { settled, retryDelay }: Decision): void {
-    if (settled === undefined) this.parts.acks.add(entry);
-    else if (settled === 'retry') this.#failed(entry, route, undefined, retryDelay);
+    const { scope, held, acks } = this.parts;
+    if (settled === undefined) {
+      // Where there is an order: should it have come back to this consumer, it is another run that says when its key may go on.
+      if (entry.lost && scope.options.ordering === 'key') held.remove(entry);
+      else acks.add(entry);
+    } else if (settled === 'retry') this.#failed(entry, route, undefined, retryDelay);
   }
 
   /** @param ofBatch whether the error may be the fault of another message of the batch */
