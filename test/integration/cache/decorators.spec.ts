@@ -276,14 +276,14 @@ describeOnEachTopology('decorators of the cache', { user: 'cache' }, (topology) 
   it('refuses a key that a function forgot, by the name of the method, and before the method runs', async () => {
     next();
     const nothing = undefined as unknown as string;
-    for (const [call, method, shown] of [
-      [products.capital(nothing), '@Cacheable on Products.capital', 'undefined'],
-      [products.moveCapital(nothing), '@CacheEvict on Products.moveCapital', 'undefined'],
-      [products.moveCapital(''), '@CacheEvict on Products.moveCapital', "''"],
+    for (const [call, method, lack] of [
+      [products.capital(nothing), '@Cacheable on Products.capital', 'is undefined'],
+      [products.moveCapital(nothing), '@CacheEvict on Products.moveCapital', 'is undefined'],
+      [products.moveCapital(''), '@CacheEvict on Products.moveCapital', 'is empty'],
     ] as const) {
       await expect(call).rejects.toMatchObject({
         code: 'ERR_INVALID_KEY',
-        message: expect.stringContaining(`'key' of ${method} gave ${shown}`),
+        message: expect.stringContaining(`'key' of ${method} ${lack} for this call`),
       });
     }
     await expect(products.moveCapital('{}')).rejects.toMatchObject({ code: 'ERR_INVALID_KEY' });

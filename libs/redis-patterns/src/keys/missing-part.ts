@@ -9,6 +9,7 @@
  */
 export function missingInKey(key: unknown): string | undefined {
   if (typeof key === 'string') return key === '' ? 'is empty' : undefined;
+  if (key instanceof Promise) return 'is a promise';
   if (!Array.isArray(key)) return `is ${key === null ? 'null' : typeof key}`;
   if (key.length === 0) return 'is empty';
   const index = key.findIndex((part: unknown) => part === undefined || part === null || part === '');

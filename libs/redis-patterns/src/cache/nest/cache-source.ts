@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { InvalidOptionsError } from '../../core/errors.js';
 import { parseOptions } from '../../core/options.js';
-import { hashArguments, InvalidKeyError, type Key } from '../../keys/index.js';
+import { hashArguments, InvalidKeyError, missingInKey, type Key } from '../../keys/index.js';
 import type { CallSite, PatternsRuntime } from '../../nest/method-decorator/index.js';
 import { CachePolicy } from '../cache-policy.js';
 import type { CacheValueOptions } from '../cache.options.js';
@@ -138,10 +138,10 @@ function asArguments(mapped: unknown, site: CallSite): readonly unknown[] {
 
 /** What is wrong with its parts is said by whoever joins them. */
 function givenKey(key: unknown, site: CallSite): Key {
-  if (Array.isArray(key) || (typeof key === 'string' && key !== '')) return key as Key;
-  const shown = key === '' ? "''" : key instanceof Promise ? 'a promise' : typeof key === 'object' ? 'an object' : key;
+  const lack = Array.isArray(key) ? undefined : missingInKey(key);
+  if (lack === undefined) return key as Key;
   throw new InvalidKeyError(
-    `the 'key' of ${whereOf(site)} gave ${String(shown)} for this call; it must give a non-empty text such as 'product:42', or an array such as ['product', id]`,
+    `the 'key' of ${whereOf(site)} ${lack} for this call; it must give a non-empty text such as 'product:42', or an array such as ['product', id]`,
   );
 }
 
