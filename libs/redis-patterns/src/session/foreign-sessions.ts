@@ -2,7 +2,7 @@ import { scanKeys, type EngineContext } from '../connection/index.js';
 import { escapeGlob } from '../keys/index.js';
 import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import { PrincipalIndex } from './principal-index.js';
-import { SessionCommands } from './session-commands.js';
+import { SessionCommands, type Owner } from './session-commands.js';
 import { SessionData } from './session-data.js';
 import { SESSION_OUTCOMES, SessionTooLargeError, throwUnavailable } from './session.errors.js';
 import { foreignAddressOf, type SessionAddress } from './session-id.js';
@@ -64,8 +64,8 @@ export class ForeignSessions {
     const fields = new Map(pairsOf(encoded).filter(([, text]) => text !== ''));
     const next: KnownSession = { fields, idle: whole.idle, principal: whole.principal };
     const isNewOwner = whole.principal !== '' && whole.principal !== known?.principal;
-    const write = (): Promise<KnownSession | undefined> =>
-      known === undefined ? this.#create(address, next) : this.#update(address, known, next);
+    const write = (owner?: Owner): Promise<KnownSession | undefined> =>
+      known === undefined ? this.#create(address, next, owner) : this.#update(address, known, next, owner);
     const { absolute } = this.options;
     const written = isNewOwner
       ? await this.#index.enter(whole.principal, address.handle, absolute, write)
@@ -101,23 +101,29 @@ export class ForeignSessions {
     });
   }
 
-  async #create(address: SessionAddress, next: KnownSession): Promise<KnownSession | undefined> {
+  async #create(
+    address: SessionAddress,
+    next: KnownSession,
+    owner: Owner | undefined,
+  ): Promise<KnownSession | undefined> {
     const { absolute } = this.options;
-    const reply = await this.#commands.create(
-      address,
-      { idle: next.idle, absolute },
-      next.principal,
-      [...next.fields].flat(),
-    );
+    const fields = [...next.fields].flat();
+    const reply = await this.#commands.create(address, { idle: next.idle, absolute }, owner, fields);
     if (reply === 0) return undefined;
     // It may have been there: then it becomes what it shall be.
     const there = knownOf(reply[2]);
     const isNew = changesOf(there, next).length === 0 && reply[1] > 0.9 * Math.min(next.idle, absolute);
-    return isNew ? next : this.#update(address, there, next);
+    return isNew ? next : this.#update(address, there, next, owner);
   }
 
-  async #update(address: SessionAddress, known: KnownSession, next: KnownSession): Promise<KnownSession | undefined> {
+  async #update(
+    address: SessionAddress,
+    known: KnownSession,
+    next: KnownSession,
+    owner: Owner | undefined,
+  ): Promise<KnownSession | undefined> {
     const changes = changesOf(known, next);
+    if (owner !== undefined && known.principal !== next.principal) changes.push('_t', String(owner.turn));
     if (changes.length === 0) return (await this.#commands.touch(address, next.idle)) === 1 ? next : undefined;
     const reply = await this.#commands.update(address, changes, '', this.options.maxBytes);
     if (reply?.[0] === 'large') throw new SessionTooLargeError(reply[1], this.options.maxBytes);

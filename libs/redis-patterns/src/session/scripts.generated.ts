@@ -9,12 +9,13 @@ import type { Script } from '../scripting/index.js';
  * - `ARGV[2]` idleMs: milliseconds
  * - `ARGV[3]` absoluteMs: milliseconds
  * - `ARGV[4]` principal: '' for none
- * - `ARGV[5...]` fields: name and text of each (variadic, last)
+ * - `ARGV[5]` turn: of the principal; 0 without one
+ * - `ARGV[6...]` fields: name and text of each (variadic, last)
  * - returns 0: it is there already
  */
-export const createScript: Script<[record: string], [hash: string, idleMs: number, absoluteMs: number, principal: string, ...fields: string[]], 0 | [now: number, endsIn: number, fields: string[]]> = {
+export const createScript: Script<[record: string], [hash: string, idleMs: number, absoluteMs: number, principal: string, turn: number, ...fields: string[]], 0 | [now: number, endsIn: number, fields: string[]]> = {
   name: 'session.create',
-  sha: 'f956a053d43b90b0f107961f0d825d50e60139c1',
+  sha: '522d1e3450553f1181051b87aceceea6412a20e8',
   effect: 'token',
   lua: [
     "local call = redis.call",
@@ -25,8 +26,8 @@ export const createScript: Script<[record: string], [hash: string, idleMs: numbe
     "if not there then",
     "  local idle, absolute = tonumber(ARGV[2]), tonumber(ARGV[3])",
     "  call('HSET', KEYS[1], '_h', ARGV[1], '_i', ARGV[2], '_a', now + absolute, '_c', now, '_v', 1)",
-    "  if ARGV[4] ~= '' then call('HSET', KEYS[1], '_u', ARGV[4]) end",
-    "  for i = 5, #ARGV, 2 do",
+    "  if ARGV[4] ~= '' then call('HSET', KEYS[1], '_u', ARGV[4], '_t', ARGV[5]) end",
+    "  for i = 6, #ARGV, 2 do",
     "    call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])",
     "  end",
     "  call('PEXPIREAT', KEYS[1], now + math.min(idle, absolute))",
@@ -101,16 +102,16 @@ export const getScript: Script<[record: string], [hash: string, touches: 0 | 1],
  * Enters a session once more, now that it is there: who found none meanwhile may have removed its entry.
  *
  * - `KEYS[1]` index: handle -> end of the session, server milliseconds
- * - `KEYS[2]` epoch: as it was read before
+ * - `KEYS[2]` epoch: as enter
  * - `ARGV[1]` handle: of the session
  * - `ARGV[2]` absoluteMs: how long it lives at most, milliseconds
  * - `ARGV[3]` epoch: what was read before
  * - `ARGV[4...]` dead: handle and end of entries without a session (variadic, last)
- * - returns 0: all sessions of the principal were ended meanwhile
+ * - returns entries there are; 0: all sessions of the principal were ended meanwhile
  */
-export const indexConfirmScript: Script<[index: string, epoch: string], [handle: string, absoluteMs: number, epoch: string, ...dead: string[]], 0 | 1> = {
+export const indexConfirmScript: Script<[index: string, epoch: string], [handle: string, absoluteMs: number, epoch: string, ...dead: string[]], number> = {
   name: 'session.index-confirm',
-  sha: 'ffb8741fa6167869a94fbea95222b8e42f44350b',
+  sha: '35753a280b9e20a6be9fbd16e9bf66b7671e41c7',
   effect: 'idempotent',
   lua: [
     "local call = redis.call",
@@ -129,8 +130,8 @@ export const indexConfirmScript: Script<[index: string, epoch: string], [handle:
     "end",
     "local at = call('ZSCORE', KEYS[1], ARGV[1])",
     "put(KEYS[1], ARGV[1], (at and tonumber(at) or now + tonumber(ARGV[2])) + 1)",
-    "if call('GET', KEYS[2]) ~= ARGV[3] then return 0 end",
-    "return 1",
+    "if call('HGET', KEYS[2], 'id') ~= ARGV[3] then return 0 end",
+    "return call('ZCARD', KEYS[1])",
   ].join('\n'),
 };
 
@@ -138,15 +139,15 @@ export const indexConfirmScript: Script<[index: string, epoch: string], [handle:
  * Enters a session into the index of its principal, before the session is there.
  *
  * - `KEYS[1]` index: handle -> end of the session, server milliseconds
- * - `KEYS[2]` epoch: any text; gone or another one after all sessions of the principal were ended
+ * - `KEYS[2]` epoch: hash: id, gone or another one after all sessions of the principal were ended; and the last turn
  * - `ARGV[1]` handle: of the session
  * - `ARGV[2]` absoluteMs: how long it lives at most, milliseconds
  * - `ARGV[3]` epochMs: how long the epoch is remembered, milliseconds
- * - returns entries there are; handle and end of the four that end first
+ * - returns turn: greater than those before; handle and end of the four that end first
  */
-export const indexEnterScript: Script<[index: string, epoch: string], [handle: string, absoluteMs: number, epochMs: number], [epoch: string, count: number, oldest: string[]]> = {
+export const indexEnterScript: Script<[index: string, epoch: string], [handle: string, absoluteMs: number, epochMs: number], [epoch: string, turn: number, oldest: string[]]> = {
   name: 'session.index-enter',
-  sha: '54127ff0b125a6a97a11ec51a1a60b89cee6ac0f',
+  sha: '5c0c11e8ee17568bdd574b3d1b1563f1855680fa',
   effect: 'idempotent',
   lua: [
     "local call = redis.call",
@@ -162,8 +163,12 @@ export const indexEnterScript: Script<[index: string, epoch: string], [handle: s
     "end",
     "prune(KEYS[1])",
     "put(KEYS[1], ARGV[1], now + tonumber(ARGV[2]))",
-    "if not call('SET', KEYS[2], ARGV[1], 'PX', ARGV[3], 'NX') then call('PEXPIRE', KEYS[2], ARGV[3]) end",
-    "return { call('GET', KEYS[2]), call('ZCARD', KEYS[1]), call('ZRANGE', KEYS[1], 0, 3, 'WITHSCORES') }",
+    "local epoch, last = unpack(call('HMGET', KEYS[2], 'id', 'turn'))",
+    "if not epoch then epoch = ARGV[1] end",
+    "local turn = math.max(now, (last or 0) + 1)",
+    "call('HSET', KEYS[2], 'id', epoch, 'turn', turn)",
+    "call('PEXPIRE', KEYS[2], ARGV[3])",
+    "return { epoch, turn, call('ZRANGE', KEYS[1], 0, 3, 'WITHSCORES') }",
   ].join('\n'),
 };
 
@@ -296,11 +301,12 @@ export const removeScript: Script<[record: string], [principal: string], null | 
  * - `ARGV[2]` newHash: of the new one
  * - `ARGV[3]` graceMs: how long the one before stays valid, milliseconds; 0: no other secret is valid any more
  * - `ARGV[4]` principal: whose session it is from now on; '' leaves that as it is
+ * - `ARGV[5]` turn: of that; 0 without a principal
  * - returns 0: there is none; 1: done; 2: another rotation was less than its grace ago, so all secrets stay as they are
  */
-export const rotateScript: Script<[record: string], [hash: string, newHash: string, graceMs: number, principal: string], 0 | 1 | 2> = {
+export const rotateScript: Script<[record: string], [hash: string, newHash: string, graceMs: number, principal: string, turn: number], 0 | 1 | 2> = {
   name: 'session.rotate',
-  sha: '520e0701b69f1867d4d5040af0a3d1ea0c9e7366',
+  sha: '62897b458309a9ea0ad7638dfd02c5dd02b50659',
   effect: 'token',
   lua: [
     "local call = redis.call",
@@ -330,7 +336,7 @@ export const rotateScript: Script<[record: string], [hash: string, newHash: stri
     "else",
     "  call('HDEL', KEYS[1], '_p', '_g')",
     "end",
-    "if ARGV[4] ~= '' then call('HSET', KEYS[1], '_u', ARGV[4]) end",
+    "if ARGV[4] ~= '' then call('HSET', KEYS[1], '_u', ARGV[4], '_t', ARGV[5]) end",
     "touch(KEYS[1], tonumber(idle), tonumber(absolute))",
     "return 1",
   ].join('\n'),
@@ -390,7 +396,7 @@ export const touchScript: Script<[record: string], [hash: string, idleMs: number
  */
 export const updateScript: Script<[record: string], [hash: string, token: string, ifVersion: string, maxBytes: number, ...fields: string[]], null | [state: 'conflict', version: number] | [state: 'large', bytes: number] | [state: 'ok', now: number, endsIn: number, fields: string[]]> = {
   name: 'session.update',
-  sha: 'ad72bb38d3dc2f841f8e8ef1785cc1a6d1dece6c',
+  sha: '6ec80ae25465d61db59e493a7e353782d284c77c',
   effect: 'token',
   lua: [
     "local call = redis.call",
@@ -405,12 +411,12 @@ export const updateScript: Script<[record: string], [hash: string, token: string
     "local key = KEYS[1]",
     "local version, tokens = unpack(call('HMGET', key, '_v', '_w'))",
     "tokens = tokens or ''",
-    "local done = #ARGV == 4",
+    "local done = false",
     "for at = 1, #tokens, TOKEN do",
     "  if string.sub(tokens, at, at + TOKEN - 1) == ARGV[2] then done = true end",
     "end",
-    "if not done then",
-    "  if ARGV[3] ~= '' and ARGV[3] ~= version then return { 'conflict', tonumber(version) } end",
+    "if not done and ARGV[3] ~= '' and ARGV[3] ~= version then return { 'conflict', tonumber(version) } end",
+    "if not done and #ARGV > 4 then",
     "  local bytes, patch = 0, {}",
     "  for i = 5, #ARGV, 2 do",
     "    patch[ARGV[i]] = true",
