@@ -103,21 +103,18 @@ export class BloomFilter {
    * @throws BloomMismatchError, BloomDataLostError, RedisUnavailableError
    */
   async info(): Promise<BloomFilterInfo> {
-    const [header, ...chunks] = this.#keys;
+    const [, ...chunks] = this.#keys;
     const { connection } = this.#context;
     const { bits, hashes } = this.#shape;
-    const known = await connection.run({
-      name: 'counting.bloom-header',
-      effect: 'read',
-      key: header,
-      send: (client) => client.hgetall(header),
-    });
+    const before = await this.#header();
     const sets: number[] = [];
     for (const key of chunks) {
       const operation = { name: 'counting.bloom-bits', effect: 'read', key } as const;
       sets.push(await connection.run({ ...operation, send: (client) => client.bitcount(key) }));
     }
-    this.#checkParts(known, sets);
+    // Others may have begun or dropped chunks meanwhile.
+    const known = await this.#header();
+    this.#checkParts(before, known, sets);
     const { capacity, errorRate } = this.#definition;
     const fills = sets.map((set) => set / bits);
     return {
@@ -142,13 +139,31 @@ export class BloomFilter {
     return dropped > 0;
   }
 
-  /** As the scripts do, for all chunks: one that was created has bits, as each item sets some. */
-  #checkParts(header: Readonly<Record<string, string>>, sets: readonly number[]): void {
+  #header(): Promise<Readonly<Record<string, string>>> {
+    const [header] = this.#keys;
+    return this.#context.connection.run({
+      name: 'counting.bloom-header',
+      effect: 'read',
+      key: header,
+      send: (client) => client.hgetall(header),
+    });
+  }
+
+  /**
+   * As the scripts do, for all chunks: one that was created has bits, as each item sets some. What differs between the headers says
+   * nothing about it.
+   */
+  #checkParts(before: Readonly<Record<string, string>>, after: typeof before, sets: readonly number[]): void {
     const { bits, hashes, chunks } = this.#shape;
-    const made = header.bits !== undefined;
-    const same = [header.bits, header.hashes, header.chunks].join() === [bits, hashes, chunks].join();
-    if (made && !same) throw new BloomMismatchError();
-    if (sets.some((set, n) => (header[`chunk:${n}`] !== undefined) !== set > 0)) throw new BloomDataLostError();
+    const same = [after.bits, after.hashes, after.chunks].join() === [bits, hashes, chunks].join();
+    if (after.bits !== undefined && !same) throw new BloomMismatchError();
+    const lost = sets.some((set, n) => {
+      const name = `chunk:${n}`;
+      const created = after[name] !== undefined;
+      // A filter has its end from the first item on: with another end it is another one.
+      return (before[name] !== undefined) === created && before.expires === after.expires && created !== set > 0;
+    });
+    if (lost) throw new BloomDataLostError();
   }
 
   async #inBatches(
