@@ -106,9 +106,7 @@ export class PrincipalIndex {
       this.#nextTrims.detach(principal);
       await this.#trims.run(principal, () => this.#trim(principal));
     });
-    await next.catch((error: unknown) => {
-      if (!(error instanceof SessionUnavailableError)) throw error;
-    });
+    await next.catch(whereUnavailable);
   }
 
   /**
@@ -131,10 +129,10 @@ export class PrincipalIndex {
     for (let offset = 0; ;) {
       const page = entriesOf(await this.commands.members(principal, offset, PAGE));
       const { live, dead } = await this.#check(principal, page);
-      await this.commands.leave(principal, dead);
       found.push(...live);
+      const left = await this.commands.leave(principal, dead).then(() => true, whereUnavailable);
       if (page.length < PAGE) return found;
-      offset += live.length;
+      offset += left ? live.length : page.length;
     }
   }
 
@@ -173,6 +171,12 @@ async function inParts<T, R>(items: readonly T[], act: (item: T) => Promise<R>):
     results.push(...(await Promise.allSettled(items.slice(start, start + PARALLEL).map(act))));
   }
   return results;
+}
+
+/** What Redis does not do now is found later. */
+function whereUnavailable(error: unknown): false {
+  if (error instanceof SessionUnavailableError) return false;
+  throw error;
 }
 
 /** @throws what it failed with */
