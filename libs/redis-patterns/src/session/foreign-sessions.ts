@@ -6,7 +6,7 @@ import { SessionCommands, type Owner } from './session-commands.js';
 import { SessionData } from './session-data.js';
 import { SESSION_OUTCOMES, SessionTooLargeError, throwUnavailable } from './session.errors.js';
 import { foreignAddressOf, type SessionAddress } from './session-id.js';
-import type { ResolvedSessionOptions } from './session.options.js';
+import { parsePrincipal, type ResolvedSessionOptions } from './session.options.js';
 import type { Session } from './session.js';
 
 /** A session as somebody has read or written it, to tell later what they have changed. */
@@ -21,8 +21,8 @@ export interface WholeSession {
   readonly data: object;
   /** Milliseconds. */
   readonly idle: number;
-  /** `''` for none. */
-  readonly principal: string;
+  /** Nothing (`undefined`, `null`, `''`): nobody's. */
+  readonly principal: string | number | bigint | null | undefined;
 }
 
 /**
@@ -62,17 +62,17 @@ export class ForeignSessions {
     const address = foreignAddressOf(id);
     const encoded = this.#data.encode(whole.data, 'RedisSessionStore.set()', true);
     const fields = new Map(pairsOf(encoded).filter(([, text]) => text !== ''));
-    const next: KnownSession = { fields, idle: whole.idle, principal: whole.principal };
-    const isNewOwner = whole.principal !== '' && whole.principal !== known?.principal;
+    // An object would be the same text for everybody.
+    const given = whole.principal ?? '';
+    const principal = given === '' ? '' : parsePrincipal(given, 'RedisSessionStoreModule.forRoot()');
+    const next: KnownSession = { fields, idle: whole.idle, principal };
+    const isNewOwner = principal !== '' && principal !== known?.principal;
     const write = (owner?: Owner): Promise<KnownSession | undefined> =>
       known === undefined ? this.#create(address, next, owner) : this.#update(address, known, next, owner);
     const { absolute } = this.options;
-    const written = isNewOwner
-      ? await this.#index.enter(whole.principal, address.handle, absolute, write)
-      : await write();
+    const written = isNewOwner ? await this.#index.enter(principal, address.handle, absolute, write) : await write();
     const before = known?.principal ?? '';
-    if (written !== undefined && before !== '' && before !== whole.principal)
-      await this.#index.leave(before, address.handle);
+    if (written !== undefined && before !== '' && before !== principal) await this.#index.leave(before, address.handle);
     return written;
   }
 
