@@ -91,10 +91,7 @@ export class BloomFilter {
 
   /** {@link has} for a list, 100 in one script. */
   async hasMany(items: readonly string[]): Promise<boolean[]> {
-    const { bits, hashes } = this.#shape;
-    return this.#inBatches(items, (places) =>
-      runScript(this.#context.connection, bloomHasScript, this.#keys, [String(bits), String(hashes), ...places]),
-    );
+    return this.#inBatches(items, (places) => this.#ask(places));
   }
 
   /**
@@ -103,18 +100,21 @@ export class BloomFilter {
    * @throws BloomMismatchError, BloomDataLostError, RedisUnavailableError
    */
   async info(): Promise<BloomFilterInfo> {
-    const [, ...chunks] = this.#keys;
+    const [header, ...chunks] = this.#keys;
     const { connection } = this.#context;
     const { bits, hashes } = this.#shape;
-    const before = await this.#header();
+    const known = await connection.run({
+      name: 'counting.bloom-header',
+      effect: 'read',
+      key: header,
+      send: (client) => client.hgetall(header),
+    });
     const sets: number[] = [];
     for (const key of chunks) {
       const operation = { name: 'counting.bloom-bits', effect: 'read', key } as const;
       sets.push(await connection.run({ ...operation, send: (client) => client.bitcount(key) }));
     }
-    // Others may have begun or dropped chunks meanwhile.
-    const known = await this.#header();
-    this.#checkParts(before, known, sets);
+    await this.#checkParts(known, sets);
     const { capacity, errorRate } = this.#definition;
     const fills = sets.map((set) => set / bits);
     return {
@@ -139,31 +139,17 @@ export class BloomFilter {
     return dropped > 0;
   }
 
-  #header(): Promise<Readonly<Record<string, string>>> {
-    const [header] = this.#keys;
-    return this.#context.connection.run({
-      name: 'counting.bloom-header',
-      effect: 'read',
-      key: header,
-      send: (client) => client.hgetall(header),
-    });
-  }
-
-  /**
-   * As the scripts do, for all chunks: one that was created has bits, as each item sets some. What differs between the headers says
-   * nothing about it.
-   */
-  #checkParts(before: Readonly<Record<string, string>>, after: typeof before, sets: readonly number[]): void {
+  /** One chunk that was created has bits, as each item sets some. */
+  async #checkParts(header: Readonly<Record<string, string>>, sets: readonly number[]): Promise<void> {
     const { bits, hashes, chunks } = this.#shape;
-    const same = [after.bits, after.hashes, after.chunks].join() === [bits, hashes, chunks].join();
-    if (after.bits !== undefined && !same) throw new BloomMismatchError();
-    const lost = sets.some((set, n) => {
-      const name = `chunk:${n}`;
-      const created = after[name] !== undefined;
-      // A filter has its end from the first item on: with another end it is another one.
-      return (before[name] !== undefined) === created && before.expires === after.expires && created !== set > 0;
-    });
-    if (lost) throw new BloomDataLostError();
+    const made = header.bits !== undefined;
+    const same = [header.bits, header.hashes, header.chunks].join() === [bits, hashes, chunks].join();
+    if (made && !same) throw new BloomMismatchError();
+    const doubtful = [...sets.keys()].filter((n) => (header[`chunk:${n}`] !== undefined) !== sets[n]! > 0);
+    if (doubtful.length === 0) return;
+    // Others may have begun or dropped chunks between the replies: a script sees header and chunks at one moment.
+    const places = doubtful.flatMap((n) => [n, ...Array<number>(hashes).fill(0)]);
+    await this.#answers(this.#ask(places));
   }
 
   async #inBatches(
@@ -174,12 +160,22 @@ export class BloomFilter {
     const answers: boolean[] = [];
     for (let start = 0; start < items.length; start += BATCH) {
       const places = items.slice(start, start + BATCH).flatMap((item) => bloomPlaces(item, this.#shape));
-      const [state, ...results] = await ask(places);
-      if (state === 'mismatch') throw new BloomMismatchError();
-      if (state === 'lost') throw new BloomDataLostError();
-      for (const result of results) answers.push(result === 1);
+      for (const result of await this.#answers(ask(places))) answers.push(result === 1);
     }
     return answers;
+  }
+
+  /** Whether what stands at places is in it: of each its chunk, then its bits. */
+  #ask(places: readonly number[]): Promise<readonly [state: string, ...results: (0 | 1)[]]> {
+    const { bits, hashes } = this.#shape;
+    return runScript(this.#context.connection, bloomHasScript, this.#keys, [String(bits), String(hashes), ...places]);
+  }
+
+  async #answers(reply: Promise<readonly [state: string, ...results: (0 | 1)[]]>): Promise<(0 | 1)[]> {
+    const [state, ...results] = await reply;
+    if (state === 'mismatch') throw new BloomMismatchError();
+    if (state === 'lost') throw new BloomDataLostError();
+    return results;
   }
 }
 
