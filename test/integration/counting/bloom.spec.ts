@@ -74,6 +74,17 @@ describeOnEachTopology('Bloom filters', { user: 'counting' }, (topology) => {
     }
   });
 
+  it('tell what is known of them while others begin and drop them', async () => {
+    for (let round = 0; round < 10; round++) {
+      const filter = open.filters.filter('begun meanwhile', { capacity: 100, errorRate: 0.01 });
+      const calls = [filter.info(), filter.add('a'), filter.info(), filter.clear(), filter.info(), filter.add('b')];
+      await Promise.all([...calls, filter.info()]);
+      expect(await filter.has('b')).toBe(true);
+      expect((await filter.info()).items).toBeGreaterThan(0);
+      await filter.clear();
+    }
+  });
+
   it('above their capacity warn once, or refuse all items of a call', async () => {
     const warnings: unknown[] = [];
     const listen = (message: unknown): void => void warnings.push(message);

@@ -64,6 +64,14 @@ const ROWS: Row[] = [
     ['STR004 shop:stream~dlq:*'],
   ],
   [
+    'dead letters when another database is in use',
+    async (redis) => {
+      await redis.xadd(`shop:stream~dlq:{${ORDERS}}:mail`, '*', 'n', '4');
+      await redis.multi().select(1).set('other:1', 'x', 'EX', 600).select(0).exec();
+    },
+    ['MIX002', 'STR004 shop:stream~dlq:*'],
+  ],
+  [
     'a stream that nobody trims',
     (redis) => redis.xadd('shop:stream:old', `${Date.now() - 8 * DAY}-1`, 'n', '5'),
     ['SIZE005 shop:stream:old'],

@@ -146,6 +146,9 @@ describeOnEachTopology('the store for express-session', { user: 'session' }, (to
     await calls.set('of ada', Object.assign(login, { userId: 'grace' }));
     expect(await open.sessions.destroyAllOf('ada')).toBe(1);
     expect([await calls.get('another'), (await calls.get('of ada'))?.userId]).toEqual([null, 'grace']);
+    // As a text all objects would be one principal.
+    const object = calls.set('of an object', session({ userId: { name: 'ada' } }));
+    await expect(object).rejects.toThrow('principal: must name somebody');
     await calls.destroy('of ada');
     expect(await open.sessions.listByPrincipal('grace')).toEqual([]);
   });

@@ -178,6 +178,10 @@ describeOnEachTopology('feeds', { user: 'feed' }, (topology) => {
       await expect(failing.page()).rejects.toBe(failure);
       const wrong = feeds.feed('wrong', { load: async () => [{ item: 1 }] });
       await expect(wrong.page()).rejects.toThrow('load()[0].at: must be a Date');
+      const rowless = feeds.feed('rowless', { load: async () => null as never });
+      await expect(rowless.page()).rejects.toThrow('load: must give a list of entries');
+      const bare = feeds.feed('bare', { load: async () => [null as never] });
+      await expect(bare.page()).rejects.toThrow('load()[0]: must be { item, at } or { item, id }');
     });
   });
 

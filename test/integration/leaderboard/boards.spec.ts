@@ -67,6 +67,8 @@ describeOnEachTopology('boards', { user: 'leaderboard' }, (topology) => {
       rank: 2,
     });
     expect(await board.get('teapot')).toMatchObject({ score: 5 });
+    // Another product of the same order.
+    expect(await board.incr('cup', 1, { opId: 'order 2' })).toMatchObject({ changed: true, score: 1 });
     const [operation] = await topology.admin.keys(`${topology.namespace}:leaderboard~op:*`);
     expect(await topology.admin.client.pttl(operation!)).toBeGreaterThan(0);
   });

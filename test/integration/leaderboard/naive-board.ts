@@ -19,7 +19,7 @@ export class NaiveBoard {
 
   /** @throws RangeError, and changes nothing, for what is not exact */
   submit(member: string, score: number, data?: unknown, update = this.rules.update): void {
-    this.#take([{ member, next: this.#next(member, score, update), data }]);
+    this.#take([{ member, next: this.#next(member, score, update), data }], update);
   }
 
   /** The same for all or none. */
@@ -53,10 +53,15 @@ export class NaiveBoard {
     return next + 0;
   }
 
-  #take(changes: readonly { member: string; next: number; data: unknown }[]): void {
+  #take(changes: readonly { member: string; next: number; data: unknown }[], update = this.rules.update): void {
     for (const { member, next, data } of changes) {
       const old = this.#find(member);
-      if (old?.score === next) continue;
+      if (old?.score === next) {
+        // A score that is no better is not taken; the latest is, and so is a sum, also if it is the same.
+        if (update === 'best' || data === undefined) continue;
+        this.#rows = this.#rows.map((row) => (row.member === member ? { ...row, data } : row));
+        continue;
+      }
       this.remove(member);
       this.#rows.push({ member, score: next, turn: ++this.#turns, data: data ?? old?.data });
     }

@@ -141,8 +141,11 @@ describe('sessions and tokens, and a Redis that fails', () => {
 
   it('reads when its disk or its replicas let it take no writes', async () => {
     await admin.client.pexpire(record(), 60_000);
+    const { session: ended } = await open.sessions.create({}, { principal: 7 });
+    await admin.client.del(`shop:session:${ended.handle}`);
     await admin.client.config('SET', 'min-replicas-to-write', '1');
     await expect(open.sessions.update(id, { n: 6 })).rejects.toMatchObject({ outcome: 'refused' });
     expect(await open.sessions.get(id)).toMatchObject({ data: { n: 1 } });
+    expect(await open.sessions.listByPrincipal(7)).toMatchObject([{ data: { n: 1 } }]);
   });
 });

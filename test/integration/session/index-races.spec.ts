@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { PrincipalIndex } from '../../../libs/redis-patterns/src/session/principal-index.js';
-import { SessionCommands } from '../../../libs/redis-patterns/src/session/session-commands.js';
+import { SessionCommands, type Owner } from '../../../libs/redis-patterns/src/session/session-commands.js';
 import { SessionData } from '../../../libs/redis-patterns/src/session/session-data.js';
 import { addressOf, newSessionId } from '../../../libs/redis-patterns/src/session/session-id.js';
 import { resolveSessionOptions } from '../../../libs/redis-patterns/src/session/session.options.js';
@@ -33,15 +33,15 @@ describeOnEachTopology('the index of a principal, step by step', { user: 'sessio
   const indexed = (principal: string): Promise<string[]> =>
     topology.admin.client.zrange(`${topology.namespace}:session-principal:${principal}`, '0', '-1');
   const address = () => addressOf(newSessionId())!;
-  const create = (of: ReturnType<typeof address>, principal: string) =>
-    commands.create(of, { idle: DAY, absolute: DAY }, principal, []);
+  const create = (of: ReturnType<typeof address>, owner: Owner) =>
+    commands.create(of, { idle: DAY, absolute: DAY }, owner, []);
 
   it('has a session that somebody looked for before it was there', async () => {
     const one = address();
-    await index.enter('listed', one.handle, DAY, async () => {
+    await index.enter('listed', one.handle, DAY, async (owner) => {
       expect(await index.list('listed')).toEqual([]);
       expect(await indexed('listed')).toEqual([]);
-      return create(one, 'listed');
+      return create(one, owner);
     });
     expect(await indexed('listed')).toEqual([one.handle]);
   });
@@ -51,7 +51,7 @@ describeOnEachTopology('the index of a principal, step by step', { user: 'sessio
     let listing: Promise<unknown> | undefined;
     const ended = new Promise<void>((resolve) => {
       void index
-        .enter('anew', one.handle, DAY, async () => {
+        .enter('anew', one.handle, DAY, async (owner) => {
           await new Promise<void>((looked) => {
             commands.before = async () => {
               looked();
@@ -59,7 +59,7 @@ describeOnEachTopology('the index of a principal, step by step', { user: 'sessio
             };
             listing = index.list('anew');
           });
-          return create(one, 'anew');
+          return create(one, owner);
         })
         .then(() => resolve());
     });
@@ -71,9 +71,9 @@ describeOnEachTopology('the index of a principal, step by step', { user: 'sessio
 
   it('lets no session begin whose entry somebody removed when all were ended', async () => {
     const one = address();
-    const entering = index.enter('ended', one.handle, DAY, async () => {
+    const entering = index.enter('ended', one.handle, DAY, async (owner) => {
       expect(await index.endAll('ended', undefined)).toBe(0);
-      return create(one, 'ended');
+      return create(one, owner);
     });
     await expect(entering).rejects.toMatchObject({ code: 'ERR_SESSION_REVOKED' });
     expect([await commands.peek(one.handle, 'ended'), await indexed('ended')]).toEqual([null, []]);

@@ -82,6 +82,8 @@ describeOnEachTopology('sessions', { user: 'session' }, (topology) => {
     );
     const lost = tries.filter((one) => one.status === 'rejected').map(({ reason }) => reason as unknown);
     expect(lost).toHaveLength(9);
+    const nothing = sessions.update(id, {}, { ifVersion: 41 });
+    lost.push(await nothing.catch((error: unknown) => error));
     for (const error of lost) expect(error).toMatchObject({ code: 'ERR_SESSION_CONFLICT', status: 409, version: 42 });
   });
 

@@ -99,6 +99,10 @@ describeOnEachTopology('tokens', { user: 'token' }, (topology) => {
       issued.push(await few.issue('few', ttl, { principal: 'p', ttl }));
     const found = await Promise.all(issued.map((token) => few.verify('few', token)));
     expect(found).toEqual([undefined, undefined, '3m', '4m']);
+    // The new one ends first, and is the one that somebody has just been given.
+    const brief = await few.issue('few', 'brief', { principal: 'p', ttl: '30s' });
+    const left = await Promise.all([...issued.slice(2), brief].map((token) => few.verify('few', token)));
+    expect(left).toEqual([undefined, '4m', 'brief']);
   });
 
   it('are in Redis as digests alone, and no key is without an end', async () => {

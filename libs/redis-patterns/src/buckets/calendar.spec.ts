@@ -39,12 +39,29 @@ describe('the calendar of buckets', () => {
     expect(hours('day', 'America/Havana', '2026-03-08')).toBe(23);
     expect(hours('day', 'America/Havana', '2026-11-01')).toBe(25);
     expect(hours('hour', 'Australia/Lord_Howe', '2026-04-05T01')).toBe(1.5);
+    // There from a quarter to four to a quarter to three, and from three to one.
+    expect(hours('hour', 'Pacific/Chatham', '2026-04-05T03')).toBe(2);
+    expect(hours('hour', 'Antarctica/Troll', '2026-10-25T01')).toBe(1);
+    expect(hours('hour', 'Antarctica/Troll', '2026-10-25T02')).toBe(3);
     expect(new Calendar('day', 'Asia/Kolkata').at(Date.parse('2026-11-30T18:30:00Z')).id).toBe('2026-12-01');
   });
 
   it('has one bucket for each moment, with nothing between two of them', () => {
-    const moment = fc.integer({ min: 0, max: Date.UTC(2060, 0, 1) });
-    const zone = fc.constantFrom('UTC', 'Europe/Berlin', 'America/Havana', 'Pacific/Apia', 'Australia/Lord_Howe');
+    // Anywhere, and around the changes of 2026.
+    const around = ['2026-03-29', '2026-04-05', '2026-10-04', '2026-10-25', '2026-11-01'].map((day) => Date.parse(day));
+    const change = fc
+      .tuple(fc.constantFrom(...around), fc.integer({ min: -24 * HOUR, max: 24 * HOUR }))
+      .map(([day, offset]) => day + offset);
+    const moment = fc.oneof(fc.integer({ min: 0, max: Date.UTC(2060, 0, 1) }), change);
+    const zone = fc.constantFrom(
+      'UTC',
+      'Europe/Berlin',
+      'America/Havana',
+      'Pacific/Apia',
+      'Australia/Lord_Howe',
+      'Pacific/Chatham',
+      'Antarctica/Troll',
+    );
     const unit = fc.constantFrom<BucketUnit>('hour', 'day', 'week', 'month');
     const property = fc.property(moment, zone, unit, (ms, tz, each) => {
       const calendar = new Calendar(each, tz);

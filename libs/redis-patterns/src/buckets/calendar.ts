@@ -14,6 +14,9 @@ const WEEK = 7 * DAY;
 /** More than any time zone is away from UTC. */
 const FARTHEST = 26 * HOUR;
 
+/** More than clocks are put back by (Antarctica/Troll: 2 h). */
+const LONGEST_SHIFT = 3 * HOUR;
+
 /** What the ids of a unit look like; weeks are those of ISO 8601. */
 const FORMS: Readonly<Record<BucketUnit, RegExp>> = {
   hour: /^\d{4}-\d\d-\d\dT\d\d$/,
@@ -24,7 +27,7 @@ const FORMS: Readonly<Record<BucketUnit, RegExp>> = {
 
 /**
  * The buckets of a unit in a time zone. A day is what the clocks there call a day: 23 or 25 hours when they are changed. Of an hour
- * that they show twice both halves are one bucket.
+ * that they show twice both halves are one bucket, with what lies between them.
  *
  * @example
  * ```ts
@@ -48,7 +51,11 @@ export class Calendar {
   at(ms: number): Bucket {
     const last = this.#last;
     if (last !== undefined && ms >= last.start && ms < last.end) return last;
-    return (this.#last = this.#bucket(floor(this.unit, this.#wall(ms))));
+    let wall = floor(this.unit, this.#wall(ms));
+    let bucket = this.#bucket(wall);
+    // Clocks that are put back over the end of a bucket show its last minutes again, when the next one has begun.
+    while (ms >= bucket.end) bucket = this.#bucket((wall = next(this.unit, wall)));
+    return (this.#last = bucket);
   }
 
   /** The bucket with an id; `undefined` when there is none, as for an hour that is left out when clocks are put forward. */
@@ -86,7 +93,11 @@ export class Calendar {
       if (floor(this.unit, this.#wall(middle * 1000)) >= wall) after = middle;
       else before = middle;
     }
-    return after * 1000;
+    const found = after * 1000;
+    // If the clocks were put back shortly before, they may have shown it already.
+    const offset = this.#wall(found - LONGEST_SHIFT) - (found - LONGEST_SHIFT);
+    const earlier = wall - offset;
+    return earlier < found && floor(this.unit, this.#wall(earlier)) >= wall ? earlier : found;
   }
 }
 

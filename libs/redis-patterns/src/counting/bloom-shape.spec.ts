@@ -12,6 +12,7 @@ describe('the shape of a Bloom filter', () => {
 
   it('has too many items by no more often than its error rate, whatever its size', () => {
     for (const [capacity, errorRate] of [
+      [3, 0.000001],
       [50, 0.01],
       [1000, 0.001],
       [20_000, 0.01],

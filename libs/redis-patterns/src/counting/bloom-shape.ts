@@ -22,20 +22,20 @@ export function bloomShape(capacity: number, errorRate: number): BloomShape {
   return { hashes: Math.max(1, Math.round((all / capacity) * Math.LN2)), chunks, bits: Math.ceil(all / chunks) };
 }
 
+/** Bytes of the digest for the chunk, and for each bit: so many that the remainder favours no place. */
+const FOR_CHUNK = 4;
+const FOR_BIT = 6;
+
 /**
- * Where an item stands: its chunk, then its bits in it. Two hashes make all of them ("Less Hashing, Same Performance", Kirsch and
- * Mitzenmacher 2006), with the growing step of enhanced double hashing (Dillinger and Manolios 2004), which small filters need.
+ * Where an item stands: its chunk, then its bits in it. Each is hashed by itself, from as many bytes of SHAKE256 (FIPS 202) as that takes:
+ * two hashes for all of them ("Less Hashing, Same Performance", Kirsch and Mitzenmacher 2006) have no more than bits² outcomes,
+ * which small filters with a small error rate would notice.
  */
 export function bloomPlaces(item: string, { hashes, chunks, bits }: BloomShape): number[] {
-  const digest = createHash('sha256').update(item).digest();
-  const places = [digest.readUInt32BE(14) % chunks];
-  let place = (digest.readUIntBE(0, 6) + (digest[6]! & 31) * 2 ** 48) % bits;
-  let step = (digest.readUIntBE(7, 6) + (digest[13]! & 31) * 2 ** 48) % bits;
-  for (let n = 1; n <= hashes; n++) {
-    places.push(place);
-    place = (place + step) % bits;
-    step = (step + n) % bits;
-  }
+  const outputLength = FOR_CHUNK + hashes * FOR_BIT;
+  const digest = createHash('shake256', { outputLength }).update(item).digest();
+  const places = [digest.readUInt32BE(0) % chunks];
+  for (let at = FOR_CHUNK; at < outputLength; at += FOR_BIT) places.push(digest.readUIntBE(at, FOR_BIT) % bits);
   return places;
 }
 

@@ -3,6 +3,7 @@ import type { NodeExamination } from './collect/examination.js';
 import type { NodeSample } from './collect/sampler.js';
 import type { DoctorReport, StopReason } from './doctor.report.js';
 import type { Verdict } from './judge.js';
+import { largest } from './largest.js';
 import type { Grouping } from './prefixes/group-keys.js';
 import type { Answer, KeyQuestion, SampleFacts, Snapshot, StreamFacts } from './snapshot.js';
 
@@ -96,7 +97,7 @@ export function toReport(
       keys: members.length,
       noTtl: members.filter(({ ttl }) => ttl === -1).length,
       bytes: members.reduce((sum, { bytes = 0 }) => sum + bytes, 0),
-      biggest: Math.max(0, ...members.map(({ bytes = 0 }) => bytes)),
+      biggest: largest(members.map(({ bytes = 0 }) => bytes)),
     })),
     ...verdict,
   };

@@ -6,7 +6,8 @@ import { ForeignSessions, type KnownSession } from '../session/index.js';
 /** Options of {@link RedisSessionStore}. */
 export interface RedisSessionStoreOptions {
   /**
-   * Whose a session is: the id of its user, `undefined` before the login. Then `SessionService` lists and ends sessions by it.
+   * Whose a session is: the id of its user, `undefined` before the login. Then `SessionService` lists and ends sessions by it. What is
+   * neither a text nor a whole number is an error of the request.
    */
   principal?: (session: SessionData & Record<string, unknown>) => string | number | undefined;
 }
@@ -123,11 +124,11 @@ export class RedisSessionStore extends session.Store {
 
   async #set(sid: string, data: SessionData): Promise<void> {
     const { [KNOWN]: _, cookie, ...fields } = data as SessionData & Record<string, unknown>;
-    const principal = this.options.principal?.(data as SessionData & Record<string, unknown>) ?? '';
+    const principal = this.options.principal?.(data as SessionData & Record<string, unknown>);
     const whole = {
       data: { cookie: storedCookie(cookie), ...fields },
       idle: this.#idleOf(cookie),
-      principal: String(principal),
+      principal,
     };
     const known = Known.of(data);
     const saved = await this.sessions.save(sid, whole, known);

@@ -164,7 +164,12 @@ export class Feed<Item = unknown> {
   async #fill(load: FeedLoader): Promise<void> {
     const { max } = this.#definition;
     const items = await load({ max });
-    const entries = items.map((each, n) => toText(each, `load()[${n}]`)).toSorted(descending);
+    if (!Array.isArray(items)) {
+      throw new InvalidOptionsError('FeedService.feed()', [{ path: 'load', message: 'must give a list of entries' }]);
+    }
+    const entries = (items as readonly LoadedItem[])
+      .map((each, n) => toText(each, `load()[${n}]`))
+      .toSorted(descending);
     const kept = entries.slice(0, max);
     // The last script says that nothing is left to load: one that does not come leaves it to the next page.
     for (let start = 0; start === 0 || start < kept.length; start += BATCH) {
@@ -201,7 +206,11 @@ function checkMoment(at: unknown, where: string, path: string): number {
   throw new InvalidOptionsError(where, [{ path, message: 'must be a Date from 1970 on' }]);
 }
 
-function toText({ item, id, at }: LoadedItem, path: string): string {
+function toText(loaded: LoadedItem, path: string): string {
+  if (typeof loaded !== 'object' || loaded === null) {
+    throw new InvalidOptionsError('FeedService.feed()', [{ path, message: 'must be { item, at } or { item, id }' }]);
+  }
+  const { item, id, at } = loaded;
   const text = encodeValue(item);
   if (id !== undefined) return checkId(id, 'FeedService.feed()', `${path}.id`) + text;
   return ulidOf(checkMoment(at, 'FeedService.feed()', `${path}.at`), text) + text;

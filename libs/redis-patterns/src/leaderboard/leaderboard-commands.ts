@@ -62,7 +62,8 @@ export class LeaderboardCommands {
     { at, opId }: { at?: BucketRef | undefined; opId?: string | undefined },
   ): Promise<RawResult[]> {
     const { order, ties, cap = 0 } = this.definition;
-    const operation = operationKeys(this.context.keys, PATTERN, this.#series.root, opId, this.where);
+    // One operation may be about several members, such as an order of several products.
+    const operation = operationKeys(this.context.keys, PATTERN, this.#series.root, opId, this.where, entries[0]);
     // The best of two equal scores is the same score; a sum would be another one, and the latest might no longer be the latest.
     const once = update === 'best' ? 'idempotent' : 'once';
     const effect = opId === undefined ? once : 'token';

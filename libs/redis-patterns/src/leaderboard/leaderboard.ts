@@ -61,10 +61,10 @@ export class Leaderboard<Data = unknown> {
   }
 
   /**
-   * Takes a score: as `update` says, it replaces the old one, is added to it, or stays away when it is worse. Data goes with a score that is taken.
+   * Takes a score: as `update` says, it replaces the old one, is added to it, or stays away when it is no better. Data goes with a score that is taken.
    *
    * With `update: 'best'` it may be repeated, and is when a reply was lost; `changed` is then `false`. Else it is done at most once, and exactly
-   * once with an `opId` that is repeated within 10 minutes.
+   * once with an `opId` that is repeated for the member within 10 minutes.
    *
    * @param score within ±(2^53 − 1)
    * @throws InvalidOptionsError, NumberRangeError, CodecError, RedisUnavailableError

@@ -2,11 +2,11 @@ import { scanKeys, type EngineContext } from '../connection/index.js';
 import { escapeGlob } from '../keys/index.js';
 import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import { PrincipalIndex } from './principal-index.js';
-import { SessionCommands } from './session-commands.js';
+import { SessionCommands, type Owner } from './session-commands.js';
 import { SessionData } from './session-data.js';
 import { SESSION_OUTCOMES, SessionTooLargeError, throwUnavailable } from './session.errors.js';
 import { foreignAddressOf, type SessionAddress } from './session-id.js';
-import type { ResolvedSessionOptions } from './session.options.js';
+import { parsePrincipal, type ResolvedSessionOptions } from './session.options.js';
 import type { Session } from './session.js';
 
 /** A session as somebody has read or written it, to tell later what they have changed. */
@@ -21,8 +21,8 @@ export interface WholeSession {
   readonly data: object;
   /** Milliseconds. */
   readonly idle: number;
-  /** `''` for none. */
-  readonly principal: string;
+  /** Nothing (`undefined`, `null`, `''`): nobody's. */
+  readonly principal: string | number | bigint | null | undefined;
 }
 
 /**
@@ -62,17 +62,17 @@ export class ForeignSessions {
     const address = foreignAddressOf(id);
     const encoded = this.#data.encode(whole.data, 'RedisSessionStore.set()', true);
     const fields = new Map(pairsOf(encoded).filter(([, text]) => text !== ''));
-    const next: KnownSession = { fields, idle: whole.idle, principal: whole.principal };
-    const isNewOwner = whole.principal !== '' && whole.principal !== known?.principal;
-    const write = (): Promise<KnownSession | undefined> =>
-      known === undefined ? this.#create(address, next) : this.#update(address, known, next);
+    // An object would be the same text for everybody.
+    const given = whole.principal ?? '';
+    const principal = given === '' ? '' : parsePrincipal(given, 'RedisSessionStoreModule.forRoot()');
+    const next: KnownSession = { fields, idle: whole.idle, principal };
+    const isNewOwner = principal !== '' && principal !== known?.principal;
+    const write = (owner?: Owner): Promise<KnownSession | undefined> =>
+      known === undefined ? this.#create(address, next, owner) : this.#update(address, known, next, owner);
     const { absolute } = this.options;
-    const written = isNewOwner
-      ? await this.#index.enter(whole.principal, address.handle, absolute, write)
-      : await write();
+    const written = isNewOwner ? await this.#index.enter(principal, address.handle, absolute, write) : await write();
     const before = known?.principal ?? '';
-    if (written !== undefined && before !== '' && before !== whole.principal)
-      await this.#index.leave(before, address.handle);
+    if (written !== undefined && before !== '' && before !== principal) await this.#index.leave(before, address.handle);
     return written;
   }
 
@@ -101,23 +101,29 @@ export class ForeignSessions {
     });
   }
 
-  async #create(address: SessionAddress, next: KnownSession): Promise<KnownSession | undefined> {
+  async #create(
+    address: SessionAddress,
+    next: KnownSession,
+    owner: Owner | undefined,
+  ): Promise<KnownSession | undefined> {
     const { absolute } = this.options;
-    const reply = await this.#commands.create(
-      address,
-      { idle: next.idle, absolute },
-      next.principal,
-      [...next.fields].flat(),
-    );
+    const fields = [...next.fields].flat();
+    const reply = await this.#commands.create(address, { idle: next.idle, absolute }, owner, fields);
     if (reply === 0) return undefined;
     // It may have been there: then it becomes what it shall be.
     const there = knownOf(reply[2]);
     const isNew = changesOf(there, next).length === 0 && reply[1] > 0.9 * Math.min(next.idle, absolute);
-    return isNew ? next : this.#update(address, there, next);
+    return isNew ? next : this.#update(address, there, next, owner);
   }
 
-  async #update(address: SessionAddress, known: KnownSession, next: KnownSession): Promise<KnownSession | undefined> {
+  async #update(
+    address: SessionAddress,
+    known: KnownSession,
+    next: KnownSession,
+    owner: Owner | undefined,
+  ): Promise<KnownSession | undefined> {
     const changes = changesOf(known, next);
+    if (owner !== undefined && known.principal !== next.principal) changes.push('_t', String(owner.turn));
     if (changes.length === 0) return (await this.#commands.touch(address, next.idle)) === 1 ? next : undefined;
     const reply = await this.#commands.update(address, changes, '', this.options.maxBytes);
     if (reply?.[0] === 'large') throw new SessionTooLargeError(reply[1], this.options.maxBytes);

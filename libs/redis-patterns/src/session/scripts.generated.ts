@@ -9,12 +9,13 @@ import type { Script } from '../scripting/index.js';
  * - `ARGV[2]` idleMs: milliseconds
  * - `ARGV[3]` absoluteMs: milliseconds
  * - `ARGV[4]` principal: '' for none
- * - `ARGV[5...]` fields: name and text of each (variadic, last)
+ * - `ARGV[5]` turn: of the principal; 0 without one
+ * - `ARGV[6...]` fields: name and text of each (variadic, last)
  * - returns 0: it is there already
  */
-export const createScript: Script<[record: string], [hash: string, idleMs: number, absoluteMs: number, principal: string, ...fields: string[]], 0 | [now: number, endsIn: number, fields: string[]]> = {
+export const createScript: Script<[record: string], [hash: string, idleMs: number, absoluteMs: number, principal: string, turn: number, ...fields: string[]], 0 | [now: number, endsIn: number, fields: string[]]> = {
   name: 'session.create',
-  sha: 'f956a053d43b90b0f107961f0d825d50e60139c1',
+  sha: '522d1e3450553f1181051b87aceceea6412a20e8',
   effect: 'token',
   lua: [
     "local call = redis.call",
@@ -25,8 +26,8 @@ export const createScript: Script<[record: string], [hash: string, idleMs: numbe
     "if not there then",
     "  local idle, absolute = tonumber(ARGV[2]), tonumber(ARGV[3])",
     "  call('HSET', KEYS[1], '_h', ARGV[1], '_i', ARGV[2], '_a', now + absolute, '_c', now, '_v', 1)",
-    "  if ARGV[4] ~= '' then call('HSET', KEYS[1], '_u', ARGV[4]) end",
-    "  for i = 5, #ARGV, 2 do",
+    "  if ARGV[4] ~= '' then call('HSET', KEYS[1], '_u', ARGV[4], '_t', ARGV[5]) end",
+    "  for i = 6, #ARGV, 2 do",
     "    call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])",
     "  end",
     "  call('PEXPIREAT', KEYS[1], now + math.min(idle, absolute))",
@@ -71,7 +72,7 @@ export const destroyScript: Script<[record: string], [hash: string], null | stri
  */
 export const getScript: Script<[record: string], [hash: string, touches: 0 | 1], null | [now: number, endsIn: number, fields: string[]]> = {
   name: 'session.get',
-  sha: 'd9d71f196ea48747db2178dc10c7a38d71b9a0b0',
+  sha: '2ca70559103c11412fbded675b9ba75d570b631e',
   effect: 'idempotent',
   lua: [
     "local call = redis.call",
@@ -81,11 +82,14 @@ export const getScript: Script<[record: string], [hash: string, touches: 0 | 1],
     "local alive = hash and tonumber(absolute) > now",
     "local current = alive and hash == ARGV[1]",
     "local valid = current or (alive and previous == ARGV[1] and tonumber(grace) > now)",
-    "local function moveEnd(key, at)",
-    "  local reply = redis.pcall('PEXPIREAT', key, at)",
+    "local function byTheWay(...)",
+    "  local reply = redis.pcall(...)",
     "  if type(reply) == 'table' and reply.err and not string.find(reply.err, 'MISCONF') and not string.find(reply.err, 'NOREPLICAS') then",
     "    error(reply)",
     "  end",
+    "end",
+    "local function moveEnd(key, at)",
+    "  byTheWay('PEXPIREAT', key, at)",
     "end",
     "local function touch(key, idleMs, absoluteEnd)",
     "  local full = math.min(idleMs, absoluteEnd - now)",
@@ -101,24 +105,30 @@ export const getScript: Script<[record: string], [hash: string, touches: 0 | 1],
  * Enters a session once more, now that it is there: who found none meanwhile may have removed its entry.
  *
  * - `KEYS[1]` index: handle -> end of the session, server milliseconds
- * - `KEYS[2]` epoch: as it was read before
+ * - `KEYS[2]` epoch: as enter
  * - `ARGV[1]` handle: of the session
  * - `ARGV[2]` absoluteMs: how long it lives at most, milliseconds
  * - `ARGV[3]` epoch: what was read before
  * - `ARGV[4...]` dead: handle and end of entries without a session (variadic, last)
- * - returns 0: all sessions of the principal were ended meanwhile
+ * - returns entries there are; 0: all sessions of the principal were ended meanwhile
  */
-export const indexConfirmScript: Script<[index: string, epoch: string], [handle: string, absoluteMs: number, epoch: string, ...dead: string[]], 0 | 1> = {
+export const indexConfirmScript: Script<[index: string, epoch: string], [handle: string, absoluteMs: number, epoch: string, ...dead: string[]], number> = {
   name: 'session.index-confirm',
-  sha: 'ffb8741fa6167869a94fbea95222b8e42f44350b',
+  sha: 'ee4b4011605b364a66ade754dc2db6d95c430388',
   effect: 'idempotent',
   lua: [
     "local call = redis.call",
     "local time = call('TIME')",
     "local now = time[1] * 1000 + math.floor(time[2] / 1000)",
+    "local function byTheWay(...)",
+    "  local reply = redis.pcall(...)",
+    "  if type(reply) == 'table' and reply.err and not string.find(reply.err, 'MISCONF') and not string.find(reply.err, 'NOREPLICAS') then",
+    "    error(reply)",
+    "  end",
+    "end",
     "local SKEW = 300000",
     "local function prune(key)",
-    "  call('ZREMRANGEBYSCORE', key, '-inf', now - SKEW)",
+    "  byTheWay('ZREMRANGEBYSCORE', key, '-inf', now - SKEW)",
     "end",
     "local function put(key, handle, at)",
     "  call('ZADD', key, at, handle)",
@@ -129,8 +139,8 @@ export const indexConfirmScript: Script<[index: string, epoch: string], [handle:
     "end",
     "local at = call('ZSCORE', KEYS[1], ARGV[1])",
     "put(KEYS[1], ARGV[1], (at and tonumber(at) or now + tonumber(ARGV[2])) + 1)",
-    "if call('GET', KEYS[2]) ~= ARGV[3] then return 0 end",
-    "return 1",
+    "if call('HGET', KEYS[2], 'id') ~= ARGV[3] then return 0 end",
+    "return call('ZCARD', KEYS[1])",
   ].join('\n'),
 };
 
@@ -138,23 +148,29 @@ export const indexConfirmScript: Script<[index: string, epoch: string], [handle:
  * Enters a session into the index of its principal, before the session is there.
  *
  * - `KEYS[1]` index: handle -> end of the session, server milliseconds
- * - `KEYS[2]` epoch: any text; gone or another one after all sessions of the principal were ended
+ * - `KEYS[2]` epoch: hash: id, gone or another one after all sessions of the principal were ended; and the last turn
  * - `ARGV[1]` handle: of the session
  * - `ARGV[2]` absoluteMs: how long it lives at most, milliseconds
  * - `ARGV[3]` epochMs: how long the epoch is remembered, milliseconds
- * - returns entries there are; handle and end of the four that end first
+ * - returns turn: greater than those before; handle and end of the four that end first
  */
-export const indexEnterScript: Script<[index: string, epoch: string], [handle: string, absoluteMs: number, epochMs: number], [epoch: string, count: number, oldest: string[]]> = {
+export const indexEnterScript: Script<[index: string, epoch: string], [handle: string, absoluteMs: number, epochMs: number], [epoch: string, turn: number, oldest: string[]]> = {
   name: 'session.index-enter',
-  sha: '54127ff0b125a6a97a11ec51a1a60b89cee6ac0f',
+  sha: 'b12d22123d4848ba07b6c8e92b64b9284feb8630',
   effect: 'idempotent',
   lua: [
     "local call = redis.call",
     "local time = call('TIME')",
     "local now = time[1] * 1000 + math.floor(time[2] / 1000)",
+    "local function byTheWay(...)",
+    "  local reply = redis.pcall(...)",
+    "  if type(reply) == 'table' and reply.err and not string.find(reply.err, 'MISCONF') and not string.find(reply.err, 'NOREPLICAS') then",
+    "    error(reply)",
+    "  end",
+    "end",
     "local SKEW = 300000",
     "local function prune(key)",
-    "  call('ZREMRANGEBYSCORE', key, '-inf', now - SKEW)",
+    "  byTheWay('ZREMRANGEBYSCORE', key, '-inf', now - SKEW)",
     "end",
     "local function put(key, handle, at)",
     "  call('ZADD', key, at, handle)",
@@ -162,8 +178,12 @@ export const indexEnterScript: Script<[index: string, epoch: string], [handle: s
     "end",
     "prune(KEYS[1])",
     "put(KEYS[1], ARGV[1], now + tonumber(ARGV[2]))",
-    "if not call('SET', KEYS[2], ARGV[1], 'PX', ARGV[3], 'NX') then call('PEXPIRE', KEYS[2], ARGV[3]) end",
-    "return { call('GET', KEYS[2]), call('ZCARD', KEYS[1]), call('ZRANGE', KEYS[1], 0, 3, 'WITHSCORES') }",
+    "local epoch, last = unpack(call('HMGET', KEYS[2], 'id', 'turn'))",
+    "if not epoch then epoch = ARGV[1] end",
+    "local turn = math.max(now, (last or 0) + 1)",
+    "call('HSET', KEYS[2], 'id', epoch, 'turn', turn)",
+    "call('PEXPIRE', KEYS[2], ARGV[3])",
+    "return { epoch, turn, call('ZRANGE', KEYS[1], 0, 3, 'WITHSCORES') }",
   ].join('\n'),
 };
 
@@ -199,15 +219,21 @@ export const indexLeaveScript: Script<[index: string], [...dead: string[]], numb
  */
 export const indexMembersScript: Script<[index: string], [offset: number, count: number], string[]> = {
   name: 'session.index-members',
-  sha: '5bcc91eed0d8e705e760f4b05c7bb061689beda4',
+  sha: '92c7e4fb869b7d083cf99d16f243b4c618ead356',
   effect: 'idempotent',
   lua: [
     "local call = redis.call",
     "local time = call('TIME')",
     "local now = time[1] * 1000 + math.floor(time[2] / 1000)",
+    "local function byTheWay(...)",
+    "  local reply = redis.pcall(...)",
+    "  if type(reply) == 'table' and reply.err and not string.find(reply.err, 'MISCONF') and not string.find(reply.err, 'NOREPLICAS') then",
+    "    error(reply)",
+    "  end",
+    "end",
     "local SKEW = 300000",
     "local function prune(key)",
-    "  call('ZREMRANGEBYSCORE', key, '-inf', now - SKEW)",
+    "  byTheWay('ZREMRANGEBYSCORE', key, '-inf', now - SKEW)",
     "end",
     "local function put(key, handle, at)",
     "  call('ZADD', key, at, handle)",
@@ -228,15 +254,21 @@ export const indexMembersScript: Script<[index: string], [offset: number, count:
  */
 export const indexRevokeScript: Script<[index: string, epoch: string], [count: number], string[]> = {
   name: 'session.index-revoke',
-  sha: '66d99e036c42c702cdca9248858dc7c3449c82a0',
+  sha: '923db9f0349cbc2f10ccfe9bd0cdd3f0013abff4',
   effect: 'idempotent',
   lua: [
     "local call = redis.call",
     "local time = call('TIME')",
     "local now = time[1] * 1000 + math.floor(time[2] / 1000)",
+    "local function byTheWay(...)",
+    "  local reply = redis.pcall(...)",
+    "  if type(reply) == 'table' and reply.err and not string.find(reply.err, 'MISCONF') and not string.find(reply.err, 'NOREPLICAS') then",
+    "    error(reply)",
+    "  end",
+    "end",
     "local SKEW = 300000",
     "local function prune(key)",
-    "  call('ZREMRANGEBYSCORE', key, '-inf', now - SKEW)",
+    "  byTheWay('ZREMRANGEBYSCORE', key, '-inf', now - SKEW)",
     "end",
     "local function put(key, handle, at)",
     "  call('ZADD', key, at, handle)",
@@ -296,11 +328,12 @@ export const removeScript: Script<[record: string], [principal: string], null | 
  * - `ARGV[2]` newHash: of the new one
  * - `ARGV[3]` graceMs: how long the one before stays valid, milliseconds; 0: no other secret is valid any more
  * - `ARGV[4]` principal: whose session it is from now on; '' leaves that as it is
+ * - `ARGV[5]` turn: of that; 0 without a principal
  * - returns 0: there is none; 1: done; 2: another rotation was less than its grace ago, so all secrets stay as they are
  */
-export const rotateScript: Script<[record: string], [hash: string, newHash: string, graceMs: number, principal: string], 0 | 1 | 2> = {
+export const rotateScript: Script<[record: string], [hash: string, newHash: string, graceMs: number, principal: string, turn: number], 0 | 1 | 2> = {
   name: 'session.rotate',
-  sha: '520e0701b69f1867d4d5040af0a3d1ea0c9e7366',
+  sha: 'f9675c2bb215389bf7bab095b9c387ce8d32c917',
   effect: 'token',
   lua: [
     "local call = redis.call",
@@ -310,11 +343,14 @@ export const rotateScript: Script<[record: string], [hash: string, newHash: stri
     "local alive = hash and tonumber(absolute) > now",
     "local current = alive and hash == ARGV[1]",
     "local valid = current or (alive and previous == ARGV[1] and tonumber(grace) > now)",
-    "local function moveEnd(key, at)",
-    "  local reply = redis.pcall('PEXPIREAT', key, at)",
+    "local function byTheWay(...)",
+    "  local reply = redis.pcall(...)",
     "  if type(reply) == 'table' and reply.err and not string.find(reply.err, 'MISCONF') and not string.find(reply.err, 'NOREPLICAS') then",
     "    error(reply)",
     "  end",
+    "end",
+    "local function moveEnd(key, at)",
+    "  byTheWay('PEXPIREAT', key, at)",
     "end",
     "local function touch(key, idleMs, absoluteEnd)",
     "  local full = math.min(idleMs, absoluteEnd - now)",
@@ -330,7 +366,7 @@ export const rotateScript: Script<[record: string], [hash: string, newHash: stri
     "else",
     "  call('HDEL', KEYS[1], '_p', '_g')",
     "end",
-    "if ARGV[4] ~= '' then call('HSET', KEYS[1], '_u', ARGV[4]) end",
+    "if ARGV[4] ~= '' then call('HSET', KEYS[1], '_u', ARGV[4], '_t', ARGV[5]) end",
     "touch(KEYS[1], tonumber(idle), tonumber(absolute))",
     "return 1",
   ].join('\n'),
@@ -346,7 +382,7 @@ export const rotateScript: Script<[record: string], [hash: string, newHash: stri
  */
 export const touchScript: Script<[record: string], [hash: string, idleMs: number], 0 | 1> = {
   name: 'session.touch',
-  sha: '0fa9019cc1537f46e4b18f6ddd6b728b69505224',
+  sha: '8ab245225c67f177d392fe56244c1619452fc89d',
   effect: 'idempotent',
   lua: [
     "local call = redis.call",
@@ -356,11 +392,14 @@ export const touchScript: Script<[record: string], [hash: string, idleMs: number
     "local alive = hash and tonumber(absolute) > now",
     "local current = alive and hash == ARGV[1]",
     "local valid = current or (alive and previous == ARGV[1] and tonumber(grace) > now)",
-    "local function moveEnd(key, at)",
-    "  local reply = redis.pcall('PEXPIREAT', key, at)",
+    "local function byTheWay(...)",
+    "  local reply = redis.pcall(...)",
     "  if type(reply) == 'table' and reply.err and not string.find(reply.err, 'MISCONF') and not string.find(reply.err, 'NOREPLICAS') then",
     "    error(reply)",
     "  end",
+    "end",
+    "local function moveEnd(key, at)",
+    "  byTheWay('PEXPIREAT', key, at)",
     "end",
     "local function touch(key, idleMs, absoluteEnd)",
     "  local full = math.min(idleMs, absoluteEnd - now)",
@@ -390,7 +429,7 @@ export const touchScript: Script<[record: string], [hash: string, idleMs: number
  */
 export const updateScript: Script<[record: string], [hash: string, token: string, ifVersion: string, maxBytes: number, ...fields: string[]], null | [state: 'conflict', version: number] | [state: 'large', bytes: number] | [state: 'ok', now: number, endsIn: number, fields: string[]]> = {
   name: 'session.update',
-  sha: 'ad72bb38d3dc2f841f8e8ef1785cc1a6d1dece6c',
+  sha: '6ec80ae25465d61db59e493a7e353782d284c77c',
   effect: 'token',
   lua: [
     "local call = redis.call",
@@ -405,12 +444,12 @@ export const updateScript: Script<[record: string], [hash: string, token: string
     "local key = KEYS[1]",
     "local version, tokens = unpack(call('HMGET', key, '_v', '_w'))",
     "tokens = tokens or ''",
-    "local done = #ARGV == 4",
+    "local done = false",
     "for at = 1, #tokens, TOKEN do",
     "  if string.sub(tokens, at, at + TOKEN - 1) == ARGV[2] then done = true end",
     "end",
-    "if not done then",
-    "  if ARGV[3] ~= '' and ARGV[3] ~= version then return { 'conflict', tonumber(version) } end",
+    "if not done and ARGV[3] ~= '' and ARGV[3] ~= version then return { 'conflict', tonumber(version) } end",
+    "if not done and #ARGV > 4 then",
     "  local bytes, patch = 0, {}",
     "  for i = 5, #ARGV, 2 do",
     "    patch[ARGV[i]] = true",

@@ -25,12 +25,28 @@ const EPOCH = 300_000;
 
 type Flat = readonly string[];
 
+/** Whose a session is, and since which turn of the index: the order in which sessions became theirs. */
+export interface Owner {
+  readonly principal: string;
+  readonly turn: number;
+}
+
+const NOBODY: Owner = { principal: '', turn: 0 };
+
 /** What sessions say to Redis: each call is one script on one slot. */
 export class SessionCommands {
   constructor(private readonly context: EngineContext) {}
 
-  create({ handle, hash }: SessionAddress, times: { idle: number; absolute: number }, principal: string, fields: Flat) {
-    return this.#run(createScript, [this.#record(handle)], [hash, times.idle, times.absolute, principal, ...fields]);
+  /** @param owner whose it is, if anybody's */
+  create(
+    { handle, hash }: SessionAddress,
+    times: { idle: number; absolute: number },
+    owner: Owner | undefined,
+    fields: Flat,
+  ) {
+    const { principal, turn } = owner ?? NOBODY;
+    const args = [hash, times.idle, times.absolute, principal, turn, ...fields] as const;
+    return this.#run(createScript, [this.#record(handle)], [...args]);
   }
 
   get({ handle, hash }: SessionAddress, touch: boolean): Promise<RecordReply | null> {
@@ -45,8 +61,10 @@ export class SessionCommands {
     return this.#run(updateScript, [this.#record(handle)], [hash, newWriteToken(), ifVersion, maxBytes, ...fields]);
   }
 
-  rotate({ handle, hash }: SessionAddress, newHash: string, graceMs: number, principal: string): Promise<0 | 1 | 2> {
-    return this.#run(rotateScript, [this.#record(handle)], [hash, newHash, graceMs, principal]);
+  /** @param owner whose it is from now on; without it that stays as it is */
+  rotate({ handle, hash }: SessionAddress, newHash: string, graceMs: number, owner?: Owner): Promise<0 | 1 | 2> {
+    const { principal, turn } = owner ?? NOBODY;
+    return this.#run(rotateScript, [this.#record(handle)], [hash, newHash, graceMs, principal, turn]);
   }
 
   destroy({ handle, hash }: SessionAddress): Promise<string | null> {
@@ -66,7 +84,7 @@ export class SessionCommands {
     return this.#run(indexEnterScript, this.#index(principal), [handle, absolute, EPOCH]);
   }
 
-  confirm(principal: string, handle: string, absolute: number, epoch: string, dead: Flat): Promise<0 | 1> {
+  confirm(principal: string, handle: string, absolute: number, epoch: string, dead: Flat): Promise<number> {
     return this.#run(indexConfirmScript, this.#index(principal), [handle, absolute, epoch, ...dead]);
   }
 

@@ -43,11 +43,15 @@ export class SessionData {
     return fields;
   }
 
-  /** Whose the session is, and how many milliseconds it has left at most. */
-  ownerOf([now, , flat]: RecordReply): { principal: string | undefined; left: number } {
+  /** Whose the session is, since which turn, and how many milliseconds it has left at most. */
+  ownerOf([now, , flat]: RecordReply): { principal: string | undefined; turn: number; left: number } {
     const valueOf = (name: string): string | undefined =>
       flat.find((_, index) => index % 2 === 1 && flat[index - 1] === name);
-    return { principal: valueOf('_u'), left: Math.max(1, Number(valueOf('_a')) - now) };
+    return {
+      principal: valueOf('_u'),
+      turn: Number(valueOf('_t') ?? 0),
+      left: Math.max(1, Number(valueOf('_a')) - now),
+    };
   }
 
   /** @throws CodecError when something else wrote it, or a class is missing in `types` */

@@ -30,7 +30,7 @@ export interface SessionOptions {
   absolute?: Duration;
   /** How long the id before stays valid after a rotation, so that requests under way are not lost; 0 to 1 h. Default 15 s. */
   grace?: Duration;
-  /** Sessions of a principal at a time, 1 to 1000; the oldest are ended by a new one. Default 100. */
+  /** Sessions of a principal at a time, 1 to 1000: those of the last logins; a new one ends the others. Default 100. */
   maxPerPrincipal?: number;
   /** Most that the data of a session may have, encoded. Default `'64kb'`. */
   maxBytes?: ByteSize;

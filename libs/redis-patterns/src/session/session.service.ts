@@ -2,7 +2,7 @@ import type { EngineContext } from '../connection/index.js';
 import { checkOptionNames, InvalidOptionsError } from '../core/index.js';
 import { traceMethods, type PatternTracer } from '../telemetry/index.js';
 import { PrincipalIndex } from './principal-index.js';
-import { SessionCommands } from './session-commands.js';
+import { SessionCommands, type Owner } from './session-commands.js';
 import { SessionData, type RecordReply } from './session-data.js';
 import { SESSION_OUTCOMES, SessionConflictError, SessionTooLargeError } from './session.errors.js';
 import { addressOf, handleOf, newSessionId, type SessionAddress } from './session-id.js';
@@ -62,8 +62,8 @@ export class SessionService {
     const fields = present(this.#data.encode(data, 'SessionService.create()'));
     const id = newSessionId();
     const address = addressOf(id)!;
-    const write = async (): Promise<RecordReply> => {
-      const reply = await this.#commands.create(address, { idle, absolute }, principal ?? '', fields);
+    const write = async (owner?: Owner): Promise<RecordReply> => {
+      const reply = await this.#commands.create(address, { idle, absolute }, owner, fields);
       // 128 random bits that somebody else has as well: the source of randomness is broken.
       if (reply === 0) throw new Error('a new session has the handle of another one');
       return reply;
@@ -153,7 +153,7 @@ export class SessionService {
       const rotated = await this.#claim(address, principal, newHash);
       return rotated ? { id: newId, rotated } : undefined;
     }
-    const state = await this.#commands.rotate(address, newHash, grace, '');
+    const state = await this.#commands.rotate(address, newHash, grace);
     if (state === 0) return undefined;
     return state === 1 ? { id: newId, rotated: true } : { id, rotated: false };
   }
@@ -209,8 +209,8 @@ export class SessionService {
     const reply = await this.#commands.get(address, false);
     if (reply === null) return false;
     const { principal: before, left } = this.#data.ownerOf(reply);
-    const claimed = await this.#index.enter(principal, address.handle, left, async () =>
-      (await this.#commands.rotate(address, newHash, 0, principal)) === 0 ? undefined : true,
+    const claimed = await this.#index.enter(principal, address.handle, left, async (owner) =>
+      (await this.#commands.rotate(address, newHash, 0, owner)) === 0 ? undefined : true,
     );
     if (claimed === undefined) return false;
     if (before !== undefined && before !== principal) await this.#index.leave(before, address.handle);

@@ -31,11 +31,11 @@ export const consumeScript: Script<[record: string], [attempt: string, rememberM
  * - `ARGV[2]` ttlMs: milliseconds
  * - `ARGV[3]` hash: of the token
  * - `ARGV[4]` max: tokens of a principal that may live at a time
- * - returns hashes of the tokens that are too many, those that end first
+ * - returns hashes of the other tokens that are too many, those that end first
  */
 export const issueScript: Script<[record: string, ...index: string[]], [payload: string, ttlMs: number, hash: string, max: number], string[]> = {
   name: 'token.issue',
-  sha: '6ac83adcdaca303448365dc30371d49954054961',
+  sha: '25b1ca68db40820a0fb7f545bb5f523586080c14',
   effect: 'idempotent',
   lua: [
     "local call = redis.call",
@@ -50,7 +50,16 @@ export const issueScript: Script<[record: string, ...index: string[]], [payload:
     "call('PEXPIREAT', index, call('ZRANGE', index, -1, -1, 'WITHSCORES')[2])",
     "local surplus = call('ZCARD', index) - ARGV[4]",
     "if surplus <= 0 then return {} end",
-    "return call('ZRANGE', index, 0, math.min(surplus, 500) - 1)",
+    "surplus = math.min(surplus, 500)",
+    "local first = call('ZRANGE', index, 0, surplus)",
+    "for i = 1, #first do",
+    "  if first[i] == ARGV[3] then",
+    "    table.remove(first, i)",
+    "    break",
+    "  end",
+    "end",
+    "first[surplus + 1] = nil",
+    "return first",
   ].join('\n'),
 };
 

@@ -8,7 +8,7 @@ export interface TokenOptions {
   connection?: string;
   /** How long a token is valid, up to 400 d. Default 10 min. */
   ttl?: Duration;
-  /** Tokens of a principal and purpose that are valid at a time, 1 to 1000; a new one revokes those that end first. Default 100. */
+  /** Tokens of a principal and purpose that are valid at a time, 1 to 1000; a new one revokes those of the others that end first. Default 100. */
   maxPerPrincipal?: number;
   /** Longest payload, encoded. Default `'64kb'`. */
   maxBytes?: ByteSize;

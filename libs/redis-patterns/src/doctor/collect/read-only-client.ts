@@ -40,8 +40,14 @@ const ALLOWED: ReadonlySet<string> = new Set(ALLOWED_COMMANDS);
 export class ReadOnlyClient {
   /** The first failure that was not a refusal: from then on nothing is answered. */
   lost: string | undefined;
+  /** The database that it asks. */
+  #database = 0;
 
   constructor(private readonly client: DirectClient) {}
+
+  get database(): number {
+    return this.#database;
+  }
 
   get address(): string {
     return this.client.address;
@@ -51,7 +57,9 @@ export class ReadOnlyClient {
   async call(...command: ReadCommand): Promise<unknown> {
     const words = split(command);
     try {
-      return await this.client.call(words);
+      const reply = await this.client.call(words);
+      if (command[0] === 'SELECT') this.#database = Number(command[1]);
+      return reply;
     } catch (error) {
       this.#noteLoss(error as Error);
       throw error;

@@ -41,14 +41,11 @@ export class StreamWatch {
     if (this.#reason !== undefined) return;
     const looks = new Map<SampledKey, StreamLook>();
     try {
-      let db = 0;
       for (const stream of this.#streams) {
-        if (stream.db !== db) await this.client.call('SELECT', stream.db);
-        db = stream.db;
+        if (stream.db !== this.client.database) await this.client.call('SELECT', stream.db);
         const look = await this.#lookAt(stream);
         if (look !== undefined) looks.set(stream, look);
       }
-      if (db !== 0) await this.client.call('SELECT', 0);
       this.#looks.push(looks);
     } catch (error) {
       this.#reason = reasonOf(error as Error, 'XINFO STREAM');
@@ -78,13 +75,24 @@ export class StreamWatch {
   async #lookAt({ name, length }: SampledKey): Promise<StreamLook | undefined> {
     // A name that was cut is no name any more.
     if (length !== Buffer.byteLength(name)) return undefined;
-    const stream = pairsOf(await this.client.call('XINFO STREAM', name));
+    const stream = await this.#info(name);
+    if (stream === undefined) return undefined;
     const firstId = idOf((stream.get('first-entry') as unknown[] | null)?.[0]);
     return {
       length: Number(stream.get('length')),
       age: firstId === undefined ? 0 : Math.max(0, this.now - firstId),
       groups: await this.#groups(name, firstId),
     };
+  }
+
+  /** `undefined` for a stream that has gone since the sample named it. */
+  async #info(name: string): Promise<Map<string, unknown> | undefined> {
+    try {
+      return pairsOf(await this.client.call('XINFO STREAM', name));
+    } catch (error) {
+      if (/^(?:ERR no such key|WRONGTYPE)/.test((error as Error).message)) return undefined;
+      throw error;
+    }
   }
 
   async #groups(name: string, firstId: number | undefined): Promise<StreamLook['groups']> {

@@ -1,5 +1,6 @@
 import { known, Unknown, type NodeFacts } from '../snapshot.js';
 import type { ClientLine } from '../collect/parse.js';
+import { largest } from '../largest.js';
 import { bytesText, defineRule, eachNode, percent, round, sinceText, type Outcome } from './rule.js';
 
 const MB = 1024 * 1024;
@@ -140,7 +141,7 @@ const buffers = defineRule({
       );
       const big = sizes.filter((size) => size > warn);
       if (big.length === 0) return;
-      const biggest = Math.max(...big);
+      const biggest = largest(big);
       yield {
         severity: biggest > error ? 'error' : 'warn',
         scope: { node: node.node },

@@ -66,6 +66,11 @@ describe('rules', () => {
     expect(found({})).toEqual([]);
   });
 
+  it('judge as many keys as may be asked for', () => {
+    const many = locks(Array.from({ length: 300_000 }, (_, n) => ({ ttl: n + 1, bytes: 2 * 1024 * 1024 })));
+    expect(found({ prefixes: [{ ...many, class: 'cache' }] })).toEqual(['SIZE001 error', 'EVI002 warn']);
+  });
+
   it.each<[string, Partial<Snapshot>, string[]]>([
     ['another host without TLS', { plainText: 'yes' }, ['SEC003 warn']],
     [

@@ -1,4 +1,5 @@
 import type { SampledKey } from '../snapshot.js';
+import { largest } from '../largest.js';
 import {
   bytesText,
   defineRule,
@@ -28,7 +29,7 @@ const bigValue = defineRule({
     yield* eachPrefix(snapshot, ['type', 'memory'], function* (prefix) {
       const big = prefix.members.filter(({ type, bytes = 0 }) => type === 'string' && bytes > warn);
       if (big.length === 0) return;
-      const biggest = Math.max(...big.map(bytesOf));
+      const biggest = largest(big.map(bytesOf));
       yield {
         severity: biggest > error ? 'error' : 'warn',
         scope: scopeOf(prefix),
@@ -63,8 +64,8 @@ const bigCollection = defineRule({
       const counted = collections.filter(({ elements = 0 }) => elements > limits.warn);
       const heavy = collections.filter((key) => key.elements === undefined && bytesOf(key) > limits.warnBytes);
       if (counted.length + heavy.length === 0) return;
-      const most = Math.max(0, ...counted.map(({ elements = 0 }) => elements));
-      const biggest = Math.max(0, ...heavy.map(bytesOf));
+      const most = largest(counted.map(({ elements = 0 }) => elements));
+      const biggest = largest(heavy.map(bytesOf));
       const error = most > limits.error || biggest > limits.errorBytes;
       yield {
         severity: error ? 'error' : 'warn',
@@ -131,7 +132,7 @@ const longKeys = defineRule({
     yield* eachPrefix(snapshot, [], function* (prefix) {
       const long = prefix.members.filter(({ length }) => length > limits.bytes);
       if (long.length === 0) return;
-      const longest = Math.max(...long.map(({ length }) => length));
+      const longest = largest(long.map(({ length }) => length));
       yield {
         severity: 'info',
         scope: scopeOf(prefix),

@@ -1,5 +1,6 @@
 import { known, Unknown, type PrefixFacts, type SampledKey, type Snapshot } from '../snapshot.js';
 import { DURABLE } from '../prefixes/group-keys.js';
+import { largest } from '../largest.js';
 import {
   defineRule,
   eachNode,
@@ -141,13 +142,13 @@ function timesOf({ members }: PrefixFacts): number[] {
 
 /** How many fall into the fullest of 100 steps; steps begin at the longest TTL, so that equal ones are not parted. */
 function fullestStep(ttls: readonly number[]): number {
-  const longest = Math.max(...ttls, 1);
+  const longest = Math.max(largest(ttls), 1);
   const steps = new Map<number, number>();
   for (const ttl of ttls) {
     const step = Math.floor(((longest - ttl) * 100) / longest);
     steps.set(step, (steps.get(step) ?? 0) + 1);
   }
-  return Math.max(...steps.values());
+  return largest(steps.values());
 }
 
 const veryLong = defineRule({
@@ -164,7 +165,7 @@ const veryLong = defineRule({
       if (prefix.class !== 'cache') return;
       const long = prefix.members.filter(({ ttl = 0 }) => ttl > ms);
       if (long.length <= prefix.members.length * share) return;
-      const longest = Math.max(...long.map(({ ttl = 0 }: SampledKey) => ttl));
+      const longest = largest(long.map(({ ttl = 0 }: SampledKey) => ttl));
       yield {
         severity: 'info',
         scope: scopeOf(prefix),

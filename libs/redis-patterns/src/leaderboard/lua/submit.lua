@@ -31,7 +31,7 @@ local bucketEnd, ttl = ARGV[5], ARGV[6]
 --- @include lib/write.lua
 local update, cap, limit = ARGV[7], tonumber(ARGV[8]), 9007199254740991
 -- What all of them come to is known before the first is written.
-local olds, news = {}, {}
+local olds, news, changed = {}, {}, {}
 for i = 10, #ARGV, 3 do
   local entry, score = entryOf(ARGV[i]), tonumber(ARGV[i + 1])
   local old = entry and tonumber(redis.call('ZSCORE', board, entry) or nil)
@@ -45,6 +45,8 @@ for i = 10, #ARGV, 3 do
 end
 for i = 10, #ARGV, 3 do
   local member, old, new = ARGV[i], olds[i], news[i]
+  local data = ARGV[i + 2]
+  changed[i] = old ~= new
   if old ~= new then
     local entry = member
     if ties == 'first' then
@@ -58,8 +60,11 @@ for i = 10, #ARGV, 3 do
       enter(new)
     end
     redis.call('ZADD', board, textOf(new), entry)
-    if ARGV[i + 2] ~= '' then redis.call('HSET', datas, member, ARGV[i + 2]) end
+  elseif data ~= '' and update ~= 'best' then
+    -- The latest score, or a sum with nothing added, is taken although it is the same.
+    changed[i] = redis.call('HGET', datas, member) ~= data
   end
+  if data ~= '' and changed[i] then redis.call('HSET', datas, member, data) end
 end
 -- A cap that was made much smaller is reached bit by bit.
 local excess = cap > 0 and math.min(redis.call('ZCARD', board) - cap, 1000) or 0
@@ -72,8 +77,7 @@ local reply = { 'ok' }
 for i = 10, #ARGV, 3 do
   local entry = entryOf(ARGV[i])
   local score = entry and redis.call('ZSCORE', board, entry)
-  local changed = olds[i] ~= news[i] and (score or olds[i]) and 1 or 0
-  reply[#reply + 1] = changed
+  reply[#reply + 1] = changed[i] and (score or olds[i]) and 1 or 0
   reply[#reply + 1] = score or ''
   reply[#reply + 1] = score and rankOf(entry, score) or 0
 end

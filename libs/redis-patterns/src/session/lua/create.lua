@@ -4,7 +4,8 @@
 --- ARGV[2] idleMs: number  milliseconds
 --- ARGV[3] absoluteMs: number  milliseconds
 --- ARGV[4] principal: string  '' for none
---- ARGV[5...] fields: string  name and text of each (variadic, last)
+--- ARGV[5] turn: number  of the principal; 0 without one
+--- ARGV[6...] fields: string  name and text of each (variadic, last)
 --- RETURNS 0 | [now: number, endsIn: number, fields: string[]]  0: it is there already
 --- EFFECT token
 --- @include lib/clock.lua
@@ -14,8 +15,8 @@ if there and there ~= ARGV[1] then return 0 end
 if not there then
   local idle, absolute = tonumber(ARGV[2]), tonumber(ARGV[3])
   call('HSET', KEYS[1], '_h', ARGV[1], '_i', ARGV[2], '_a', now + absolute, '_c', now, '_v', 1)
-  if ARGV[4] ~= '' then call('HSET', KEYS[1], '_u', ARGV[4]) end
-  for i = 5, #ARGV, 2 do
+  if ARGV[4] ~= '' then call('HSET', KEYS[1], '_u', ARGV[4], '_t', ARGV[5]) end
+  for i = 6, #ARGV, 2 do
     call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
   end
   call('PEXPIREAT', KEYS[1], now + math.min(idle, absolute))

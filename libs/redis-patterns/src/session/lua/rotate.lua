@@ -4,6 +4,7 @@
 --- ARGV[2] newHash: string  of the new one
 --- ARGV[3] graceMs: number  how long the one before stays valid, milliseconds; 0: no other secret is valid any more
 --- ARGV[4] principal: string  whose session it is from now on; '' leaves that as it is
+--- ARGV[5] turn: number  of that; 0 without a principal
 --- RETURNS 0 | 1 | 2  0: there is none; 1: done; 2: another rotation was less than its grace ago, so all secrets stay as they are
 --- EFFECT token
 --- @include lib/valid.lua
@@ -20,6 +21,6 @@ if graceMs > 0 then
 else
   call('HDEL', KEYS[1], '_p', '_g')
 end
-if ARGV[4] ~= '' then call('HSET', KEYS[1], '_u', ARGV[4]) end
+if ARGV[4] ~= '' then call('HSET', KEYS[1], '_u', ARGV[4], '_t', ARGV[5]) end
 touch(KEYS[1], tonumber(idle), tonumber(absolute))
 return 1

@@ -13,14 +13,14 @@ if not valid then return false end
 local key = KEYS[1]
 local version, tokens = unpack(call('HMGET', key, '_v', '_w'))
 tokens = tokens or ''
-local done = #ARGV == 4
+local done = false
 for at = 1, #tokens, TOKEN do
   -- The reply to an earlier attempt was lost. As many writes of others may come between as tokens are kept.
   if string.sub(tokens, at, at + TOKEN - 1) == ARGV[2] then done = true end
 end
 
-if not done then
-  if ARGV[3] ~= '' and ARGV[3] ~= version then return { 'conflict', tonumber(version) } end
+if not done and ARGV[3] ~= '' and ARGV[3] ~= version then return { 'conflict', tonumber(version) } end
+if not done and #ARGV > 4 then
   local bytes, patch = 0, {}
   for i = 5, #ARGV, 2 do
     patch[ARGV[i]] = true

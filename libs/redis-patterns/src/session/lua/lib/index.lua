@@ -1,9 +1,10 @@
 --- @include clock.lua
+--- @include tolerant.lua
 -- Index and records may be on servers whose clocks differ: no entry goes before its session does.
 local SKEW = 300000
 
 local function prune(key)
-  call('ZREMRANGEBYSCORE', key, '-inf', now - SKEW)
+  byTheWay('ZREMRANGEBYSCORE', key, '-inf', now - SKEW)
 end
 
 local function put(key, handle, at)
