@@ -188,6 +188,8 @@ export {
   SkipRateLimit,
   type CountWhen,
   type HandlerLimitOptions,
+  type HandlerPolicy,
+  type HandlerSubject,
   type MethodLimitOptions,
   type RateLimitMessage,
   type RateLimitPolicies,
