@@ -5,6 +5,7 @@ import type { ResolvedConnectionOptions } from './connection.schema.js';
 import { evictionFault, type ConnectionUser } from './eviction.js';
 import { readServerInfo, type ServerInfo } from './server-info.js';
 import { serverFault } from './startup.js';
+import { unusedPasswords } from './unused-password.js';
 
 /** Compares the servers with what was configured: at boot, or as soon as one answers. */
 export class Inspection {
@@ -38,7 +39,8 @@ export class Inspection {
    * @throws RedisConnectError when a server cannot be worked with, or must not be
    */
   async pass(): Promise<void> {
-    await this.refresh();
+    const [unused] = await Promise.all([unusedPasswords(this.options, this.masters()), this.refresh()]);
+    for (const each of unused) this.reporter.warning('ERR_REDIS_PASSWORD_UNUSED', each);
     const fault = this.#fault();
     if (fault !== undefined) throw new RedisConnectError(this.connection, fault);
     const doubt = this.#doubt();
