@@ -1,11 +1,10 @@
 import 'reflect-metadata';
 import type { ModulesContainer } from '@nestjs/core';
 import type { DecoratedMethod } from './method-decorator/index.js';
+import type { NestModuleRef, NestWrapper } from './method-decorator/module-visibility.js';
 import type { AnyPatternPart } from './pattern-part.js';
 import { patternParts } from './pattern-parts.js';
 import { PatternsApp } from './patterns-app.js';
-
-type NestModuleRef = ModulesContainer extends Map<string, infer Module> ? Module : never;
 
 /** The patterns that an application uses: it configured them, decorated a method or class, or injects one of their services. */
 export function usedPatterns(
@@ -31,10 +30,14 @@ function classesOf(module: NestModuleRef): object[] {
   );
 }
 
-/** What the providers and controllers of a module inject; those of this library's own module do not count. */
+/** What providers, controllers, guards, middleware and the like of a module inject; this library's own module does not count. */
 function injectedTokens(module: NestModuleRef): unknown[] {
   if (module.providers.has(PatternsApp)) return [];
-  return [...module.providers.values(), ...module.controllers.values()].flatMap(({ metatype, inject }) => {
+  const { providers, controllers, injectables, middlewares } = module;
+  const all = [providers, controllers, injectables, middlewares].flatMap(
+    (found) => [...found.values()] as NestWrapper[],
+  );
+  return all.flatMap(({ metatype, inject }) => {
     if (inject) return [...inject] as unknown[];
     if (typeof metatype !== 'function') return [];
     // What Nest's own injector reads: declared types, and the tokens of @Inject().
