@@ -3,7 +3,7 @@ import { requestKind, type RequestKind } from '../../nest/method-decorator/index
 import type { ResolvedPolicy, SubjectSource } from '../policy.js';
 import type { RateLimitService } from '../rate-limit.service.js';
 import { checkDistinct } from '../charges.js';
-import { checkFit, checkUse } from './check-use.js';
+import { checkFit, checkNames, checkUse } from './check-use.js';
 import { skipsOf, usesOf, type LimitUse } from './limit-use.js';
 
 /** A policy on a handler. */
@@ -75,6 +75,7 @@ function globalCharges(service: RateLimitService, kind: RequestKind): PlannedCha
 
 function resolveUses(service: RateLimitService, uses: readonly LimitUse[], place: string, site: object) {
   const where = `${place} with @RateLimit`;
+  checkNames(uses, where);
   const charges = uses.flatMap((use) => {
     checkUse(use, where, true);
     const policies = use.policies.map((given) => service.policies.declare(given, place, where, site));

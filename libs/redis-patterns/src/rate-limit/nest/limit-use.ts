@@ -85,8 +85,11 @@ export function skipsOf(target: Target): 'all' | readonly string[] | undefined {
   return names?.length === 0 ? 'all' : names;
 }
 
-export function setSkips(target: Target, names: readonly string[]): void {
-  Reflect.defineMetadata(SKIPS, names, target);
+/** Two on one class or method skip what either of them names. */
+export function addSkips(target: Target, names: readonly string[]): void {
+  const known = Reflect.getOwnMetadata(SKIPS, target) as readonly string[] | undefined;
+  const all = known?.length === 0 || names.length === 0 ? [] : [...(known ?? []), ...names];
+  Reflect.defineMetadata(SKIPS, all, target);
 }
 
 /** Calls a function of the options, which the types have been checked for where it was given. */

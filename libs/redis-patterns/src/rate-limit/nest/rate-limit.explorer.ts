@@ -79,7 +79,12 @@ export class RateLimitExplorer implements OnModuleInit {
 
   #checkSkips(owner: Class): void {
     this.#checkNames(skipsOf(owner), owner.name);
-    for (const { name, method, handlesRequests } of methodsOf(owner)) {
+    const methods = methodsOf(owner);
+    if (skipsOf(owner) !== undefined && !methods.some(({ handlesRequests }) => handlesRequests)) {
+      const message = 'has no effect: the class handles no requests; use `skipIf` of the @RateLimit of its methods';
+      throw new InvalidOptionsError(`${owner.name} with @SkipRateLimit`, [{ path: '', message }]);
+    }
+    for (const { name, method, handlesRequests } of methods) {
       const skips = skipsOf(method);
       if (skips === undefined) continue;
       const where = `${owner.name}.${name}`;

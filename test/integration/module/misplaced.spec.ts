@@ -1,0 +1,176 @@
+import { Controller, Get, Injectable, Post } from '@nestjs/common';
+import { MessagePattern } from '@nestjs/microservices';
+import request from 'supertest';
+import type { App } from 'supertest/types.js';
+import { describe, expect, it } from '@jest/globals';
+import {
+  Cacheable,
+  CacheEvict,
+  CachePut,
+  CacheResponse,
+  Idempotent,
+  OnSubscriptionGap,
+  RateLimit,
+  RunOnce,
+  SkipRateLimit,
+  StreamConsumer,
+  Subscribe,
+  WithLock,
+} from 'nestjs-redis-patterns';
+import { boot, type Classes } from '../rate-limit/boot-app.js';
+
+type Decorate = (target: object, key?: string, descriptor?: PropertyDescriptor | number) => unknown;
+
+const LIMIT = { limit: 2, window: '1m' } as const;
+const DECORATORS: Record<string, unknown> = {
+  '@Cacheable': Cacheable(),
+  '@CachePut': CachePut({ key: () => ['k', 1] }),
+  '@CacheEvict': CacheEvict({ tags: ['t'] }),
+  '@CacheResponse': CacheResponse({ ttl: '1m', scope: 'public' }),
+  '@RateLimit': RateLimit(LIMIT, { by: () => 'all' }),
+  '@SkipRateLimit': SkipRateLimit(),
+  '@WithLock': WithLock({ key: 'k' }),
+  '@RunOnce': RunOnce({ name: 'n', per: '1m' }),
+  '@Idempotent': Idempotent({ key: () => ['k', 1] }),
+  '@StreamConsumer': StreamConsumer({ stream: 's', group: 'g' }),
+  '@Subscribe': Subscribe('channel'),
+  '@OnSubscriptionGap': OnSubscriptionGap('channel'),
+};
+/** Those are for classes, too. */
+const OF_CLASSES = ['@RateLimit', '@SkipRateLimit'];
+
+async function bootError(classes: Classes): Promise<string> {
+  return boot(classes).then(
+    (app) => app.close().then(() => 'it has started'),
+    (error: Error) => error.message,
+  );
+}
+
+describe.each(Object.entries(DECORATORS))('%s', (name, decorator) => {
+  class Place {
+    static run(): void {}
+    get run(): string {
+      return '';
+    }
+  }
+  const descriptorOf = (target: object) => Object.getOwnPropertyDescriptor(target, 'run');
+
+  it.each<[string, Parameters<Decorate>]>([
+    ['an accessor', [Place.prototype, 'run', descriptorOf(Place.prototype)]],
+    ['a property', [Place.prototype, 'run']],
+    ['a static method', [Place, 'run', descriptorOf(Place)]],
+    ['a parameter', [Place.prototype, 'run', 0]],
+    ['a class', [Place]],
+  ])('is refused on %s, by name', (what, place) => {
+    const decorate = (): unknown => (decorator as Decorate)(...place);
+    if (what === 'a class' && OF_CLASSES.includes(name)) return expect(decorate).not.toThrow();
+    expect(decorate).toThrow(new RegExp(`${name} .*\\bPlace\\b`));
+  });
+});
+
+describe('limits that would not be what they look like', () => {
+  it('fail the boot: a class or method that handles nothing, several policies that have the name of the place', async () => {
+    @Injectable()
+    @SkipRateLimit('api')
+    class Idle {}
+    @Controller()
+    class Handlers {
+      @Get()
+      @RateLimit(LIMIT)
+      @RateLimit({ limit: 5, window: '1h' })
+      list(): void {}
+    }
+    @Injectable()
+    class Methods {
+      @RateLimit([LIMIT, { limit: 5, window: '1h' }], { by: () => 'all' })
+      async run(): Promise<void> {}
+    }
+    @Controller()
+    class NoOptions {
+      @Get()
+      @RateLimit('apy', null as never)
+      list(): void {}
+    }
+    expect(await bootError({ providers: [Idle] })).toMatch(/Idle with @SkipRateLimit:\n {2}- has no effect: the class/);
+    const once =
+      /^[^\n]*Handlers\.list with @RateLimit:\n {2}- policies: only one can be without a name; [^\n]*definePolicy[^\n]*$/;
+    expect(await bootError({ controllers: [Handlers] })).toMatch(once);
+    expect(await bootError({ providers: [Methods] })).toMatch(
+      /Methods\.run with @RateLimit:\n {2}- policies: only one/,
+    );
+    expect(await bootError({ controllers: [NoOptions] })).toMatch(/policy 'apy': is not defined/);
+  });
+
+  it('are those of both: two skips on one handler', async () => {
+    @Controller()
+    @RateLimit(['closed', 'user'])
+    class Skips {
+      @Get()
+      @SkipRateLimit('closed')
+      @SkipRateLimit('user')
+      list(): string {
+        return 'listed';
+      }
+    }
+    const app = await boot({ controllers: [Skips] });
+    // Without Redis a closed policy that is not left out would be a 503.
+    expect(await request(app.getHttpServer() as App).get('/')).toMatchObject({ status: 200, text: 'listed' });
+    await app.close();
+  });
+});
+
+it('lets a class override a handler and call it by super, synchronous or not, without its decorators', async () => {
+  class Base {
+    @Get('list')
+    @RateLimit('closed')
+    list(): string {
+      return 'base';
+    }
+
+    @Get('cached')
+    @CacheResponse({ ttl: '1m', scope: 'public' })
+    cached(): string {
+      return 'base';
+    }
+
+    @Post('place')
+    @Idempotent()
+    place(): string {
+      return 'base';
+    }
+
+    @MessagePattern('run')
+    @RateLimit('closed', { by: (context) => context.getType() })
+    run(): string {
+      return 'base';
+    }
+  }
+  @Controller()
+  class Own extends Base {
+    @Get('list')
+    override list(): string {
+      return `own ${super.list()}`;
+    }
+
+    @Get('cached')
+    override cached(): string {
+      return `own ${super.cached()}`;
+    }
+
+    @Post('place')
+    override place(): string {
+      return `own ${super.place()}`;
+    }
+
+    override run(): string {
+      return `own ${super.run()}`;
+    }
+  }
+  const app = await boot({ controllers: [Own] });
+  const server = app.getHttpServer() as App;
+  for (const answer of [request(server).get('/list'), request(server).get('/cached'), request(server).post('/place')]) {
+    expect((await answer).text).toBe('own base');
+  }
+  expect(app.get(Own).run()).toBe('own base');
+  await app.close();
+});
