@@ -91,7 +91,28 @@ describe('limits that would not be what they look like', () => {
       @RateLimit('apy', null as never)
       list(): void {}
     }
+    @RateLimit(LIMIT)
+    class Made {}
+    @Controller()
+    @RateLimit('api')
+    class Messages {
+      @MessagePattern('run')
+      @RateLimit('user')
+      run(): void {}
+
+      @MessagePattern('tenant')
+      @SkipRateLimit('api')
+      @RateLimit('closed', { by: (context) => context.getType() })
+      tenant(): void {}
+    }
     expect(await bootError({ providers: [Idle] })).toMatch(/Idle with @SkipRateLimit:\n {2}- has no effect: the class/);
+    for (const made of [{ useFactory: () => new Made() }, { useValue: new Made() }])
+      expect(await bootError({ providers: [{ provide: 'made', ...made }] })).toMatch(
+        /Made with @RateLimit:\n.*nothing would/,
+      );
+    const unknown = ["policy 'user': counts by 'user'", "policy 'api': counts by 'ip'"];
+    for (const words of unknown)
+      expect(await bootError({ controllers: [Messages] })).toContain(`  - ${words}, but a message has`);
     const once =
       /^[^\n]*Handlers\.list with @RateLimit:\n {2}- policies: only one can be without a name; [^\n]*definePolicy[^\n]*$/;
     expect(await bootError({ controllers: [Handlers] })).toMatch(once);

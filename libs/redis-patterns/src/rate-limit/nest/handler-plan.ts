@@ -54,6 +54,7 @@ export function planHandler(service: RateLimitService, owner: Named, handler: Na
   add(resolveUses(service, usesOf(owner), className, site));
   add(globalCharges(service, kind));
   checkLeases(charges, kind, name);
+  checkSubjects(charges, kind, name);
   const { allow, deny } = service.options;
   return {
     name,
@@ -102,6 +103,20 @@ function checkLeases(charges: readonly PlannedCharge[], kind: RequestKind, name:
     "is a 'concurrency' policy, which works on HTTP handlers and on methods that handle no requests; in this handler use " +
     'RateLimitService.acquire() and release the lease in `finally`, and leave the policy out with @SkipRateLimit if it is of the class';
   throw new InvalidOptionsError(`${name} with @RateLimit`, [{ path: `policy '${leased.policy.name}'`, message }]);
+}
+
+/** Every message would be an error. */
+function checkSubjects(charges: readonly PlannedCharge[], kind: RequestKind, name: string): void {
+  if (kind !== 'message') return;
+  const issues = charges
+    .filter(({ by }) => typeof by !== 'function')
+    .map(({ by, policy }) => ({
+      path: `policy '${policy.name}'`,
+      message:
+        `counts by '${String(by)}', but a message has no address and no user; give 'by' as a function of the execution context, or ` +
+        'leave the policy out with @SkipRateLimit if it is of the class',
+    }));
+  if (issues.length > 0) throw new InvalidOptionsError(`${name} with @RateLimit`, issues);
 }
 
 function isLeased({ algorithm }: ResolvedPolicy): boolean {
