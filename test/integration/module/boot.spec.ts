@@ -59,6 +59,8 @@ describe('a boot with options that cannot work', () => {
     ['no namespace', { connection: NOBODY }, 'namespace'],
     ['an empty namespace', { namespace: '', connection: NOBODY }, 'namespace'],
     ['no connection', { namespace: 'shop' }, 'connection'],
+    ['a URL from a variable that is not set', { namespace: 'shop', connection: { url: undefined } }, 'is undefined'],
+    ['a password that is none', { namespace: 'shop', connection: { password: 5 } }, 'must be a text, or a function'],
     ['a wrong URL', { namespace: 'shop', connection: `http://u:${SECRET}@h` }, 'connection.url'],
     [
       'an unknown option',

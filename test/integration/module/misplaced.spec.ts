@@ -1,4 +1,14 @@
-import { Controller, Get, Injectable, Post } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Injectable,
+  Optional,
+  Post,
+  type DynamicModule,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { MessagePattern } from '@nestjs/microservices';
 import request from 'supertest';
 import type { App } from 'supertest/types.js';
@@ -8,14 +18,18 @@ import {
   CacheEvict,
   CachePut,
   CacheResponse,
+  getRedisToken,
   Idempotent,
+  InjectRedis,
   OnSubscriptionGap,
   RateLimit,
+  RedisPatternsModule,
   RunOnce,
   SkipRateLimit,
   StreamConsumer,
   Subscribe,
   WithLock,
+  type RedisClient,
 } from 'nestjs-redis-patterns';
 import { boot, type Classes } from '../rate-limit/boot-app.js';
 
@@ -194,4 +208,44 @@ it('lets a class override a handler and call it by super, synchronous or not, wi
   }
   expect(app.get(Own).run()).toBe('own base');
   await app.close();
+});
+
+describe('a boot that would hand out nothing', () => {
+  const options = { namespace: 'shop', connections: { cache: 'redis://127.0.0.1:1' } };
+  const start = (imports: (DynamicModule | Type)[], ...providers: Provider[]) =>
+    NestFactory.createApplicationContext(
+      { module: class Root {}, imports, providers },
+      {
+        logger: false,
+        abortOnError: false,
+      },
+    );
+
+  it('fails when the module is imported without options', async () => {
+    await expect(start([RedisPatternsModule])).rejects.toThrow(/RedisPatternsModule:\n.*without options.*forRoot\(\)/);
+  });
+
+  it('fails when a client is injected, or announced, of which there is no connection', async () => {
+    @Injectable()
+    class Reports {
+      constructor(@InjectRedis() readonly redis: RedisClient) {}
+    }
+    @Injectable()
+    class Maybe {
+      constructor(@Optional() @InjectRedis() readonly redis?: RedisClient) {}
+    }
+    const factory = { provide: 'factory', inject: [getRedisToken()], useFactory: () => 1 };
+    const module = RedisPatternsModule.forRoot(options);
+    await expect(start([module], Reports)).rejects.toThrow(/connection: is needed by Reports.* \('cache'\)/);
+    await expect(start([module], factory)).rejects.toThrow(/connection: is needed by factory/);
+    const announced = RedisPatternsModule.forRootAsync({ connectionNames: ['cach'], useFactory: () => options });
+    await expect(start([announced])).rejects.toThrow(/connections\.cach: no such connection; did you mean 'cache'/);
+    const background = {
+      namespace: 'shop',
+      connections: { cache: { url: 'redis://127.0.0.1:1', startup: 'background' as const } },
+    };
+    const application = await start([RedisPatternsModule.forRoot(background)], Maybe);
+    expect(application.get(Maybe).redis).toBeUndefined();
+    await application.close();
+  });
 });
