@@ -1,14 +1,12 @@
-import { Inject, Module, type DynamicModule, type OnModuleInit, type Provider } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
-import { InvalidOptionsError } from '../core/errors.js';
+import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { moduleProviders } from './module-providers.js';
 import { GivenOptions, OPTIONS, optionsProviders } from './options-providers.js';
-import { PatternsApp } from './patterns-app.js';
 import {
   DEFAULT_CONNECTION,
   type RedisPatternsAsyncOptions,
   type RedisPatternsOptions,
 } from './redis-patterns.options.js';
+import { RegistrationCheck } from './registration-check.js';
 
 /**
  * The Redis patterns for one application: registers the services, makes the decorators work, opens the connections when
@@ -22,28 +20,8 @@ import {
  * export class AppModule {}
  * ```
  */
-@Module({})
-export class RedisPatternsModule implements OnModuleInit {
-  /** Private to the language: whoever prints this object would else print the whole application. */
-  readonly #modules: ModulesContainer;
-
-  constructor(@Inject(ModulesContainer) modules: ModulesContainer) {
-    this.#modules = modules;
-  }
-
-  /**
-   * The class by itself, in `imports`, brings nothing: streams would not be read, and calls would fail.
-   *
-   * @throws InvalidOptionsError when that is all that there is
-   * @internal
-   */
-  onModuleInit(): void {
-    if ([...this.#modules.values()].some(({ providers }) => providers.has(PatternsApp))) return;
-    const message =
-      'it is imported without options, and brings nothing; import RedisPatternsModule.forRoot() or forRootAsync() in the root module';
-    throw new InvalidOptionsError('RedisPatternsModule', [{ path: '', message }]);
-  }
-
+@Module({ providers: [RegistrationCheck] })
+export class RedisPatternsModule {
   /**
    * Registers the patterns with options that are known now. Options that cannot work fail the boot with an
    * `InvalidOptionsError` that names each of them.
