@@ -68,7 +68,6 @@ async function start(topology: SharedTopology, controllers: Type[], modules: Typ
     controllers,
   })
   class AppModule {}
-
   const app = (await Test.createTestingModule({ imports: [AppModule] }).compile()).createNestApplication({
     logger: false,
   });

@@ -1,13 +1,16 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { within } from '../core/timer.js';
 import { SocketConnector } from './connectors.js';
 
-/** Longest time for the answer of one Sentinel, milliseconds. */
-const TIMEOUT = 500;
-
-/** Asks one Sentinel on a socket of its own; `undefined` when it does not answer. */
+/**
+ * Asks one Sentinel on a socket of its own; `undefined` when it does not answer.
+ *
+ * @param timeout milliseconds for the connection, and for each command
+ */
 export async function askSentinel<T>(
   options: RedisOptions,
   ask: (sentinel: Redis) => Promise<T>,
+  timeout: number,
 ): Promise<T | undefined> {
   const client = new Redis({
     ...options,
@@ -16,12 +19,12 @@ export async function askSentinel<T>(
     retryStrategy: () => null,
     enableReadyCheck: false,
     maxRetriesPerRequest: 0,
-    connectTimeout: TIMEOUT,
-    commandTimeout: TIMEOUT,
+    connectTimeout: timeout,
+    commandTimeout: timeout,
   });
   client.on('error', () => undefined);
   try {
-    return await ask(client);
+    return await within(2 * timeout, ask(client), undefined);
   } catch {
     return undefined;
   } finally {

@@ -1,10 +1,12 @@
-import type { RedisOptions } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 import { askSentinel } from './ask-sentinel.js';
 import { sentinelAuth } from './client-factory.js';
 import type { ResolvedConnectionOptions } from './connection.schema.js';
 
 /** Milliseconds between two looks. */
 const INTERVAL = 10_000;
+/** Longest time for the answer of one Sentinel, milliseconds. */
+const TIMEOUT = 500;
 
 /**
  * Compares what the Sentinels call the master now with what they called it when the connection was made. The
@@ -53,9 +55,8 @@ export class SentinelWatch {
   /** What the first Sentinel says that answers. */
   async #ask(): Promise<string | undefined> {
     for (const options of this.sentinels) {
-      const address = await askSentinel(options, (sentinel) =>
-        sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', this.masterName),
-      );
+      const ask = (sentinel: Redis) => sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', this.masterName);
+      const address = await askSentinel(options, ask, TIMEOUT);
       if (Array.isArray(address)) return address.join(' ');
     }
     return undefined;

@@ -3,54 +3,50 @@ import { askSentinel } from './ask-sentinel.js';
 import { sentinelAuth } from './client-factory.js';
 import type { ResolvedConnectionOptions } from './connection.schema.js';
 
+/** Longest time for the answer of a Sentinel, which nobody waits for, milliseconds. */
+const SENTINEL_TIMEOUT = 2000;
 const REMEDY =
   "so that whoever reaches it may do everything; set one there ('requirepass', or ACL SETUSER default), or leave the option out where the network is trusted";
 
+/** What to say of `password` if a server does not ask for it. @param servers connected clients, with the password they were given last */
+export async function unusedPassword(servers: readonly Redis[]): Promise<string | undefined> {
+  const answers = await Promise.all(servers.map(takesAnybody));
+  return answers.includes(true)
+    ? `was given 'password' (or one in 'url'), but a server asks for none, ${REMEDY}`
+    : undefined;
+}
+
+/** The same for `sentinel.password`; the first Sentinel that answers speaks for all. */
+export async function unusedSentinelPassword(options: ResolvedConnectionOptions): Promise<string | undefined> {
+  const { topology, sentinel } = options;
+  if (topology.mode !== 'sentinel' || sentinel.password === undefined || !isDefaultUser(sentinel.username))
+    return undefined;
+  for (const address of topology.sentinels) {
+    const ask = async (client: Redis): Promise<boolean> => {
+      await client.connect();
+      return takesAnybody(client);
+    };
+    const answer = await askSentinel({ ...address, ...sentinelAuth(options) }, ask, SENTINEL_TIMEOUT);
+    if (answer === true) return `was given 'sentinel.password', but a Sentinel asks for none, ${REMEDY}`;
+    if (answer === false) return undefined;
+  }
+  return undefined;
+}
+
 /**
- * What to say of passwords that nobody asks for: HELLO with one is answered with OK by a default user without any (`nopass`),
- * whatever the password is. Only AUTH with the password alone tells.
- *
- * @param servers connected clients, which hold the password that they were given last
- * @returns nothing for one that is asked for, or of which it cannot be told
+ * Whether the server takes any password, or none: HELLO with one is answered with OK by a default user without any (`nopass`). AUTH
+ * with the password alone is not.
  */
-export async function unusedPasswords(
-  options: ResolvedConnectionOptions,
-  servers: readonly Redis[],
-): Promise<string[]> {
-  const [ofServers, ofSentinels] = await Promise.all([
-    options.password === undefined ? false : anyOf(servers.map(takesAnybody)),
-    options.sentinel.password === undefined ? false : sentinelsTakeAnybody(options),
-  ]);
-  return [
-    ...(ofServers ? [`was given 'password' (or one in 'url'), but a server asks for none, ${REMEDY}`] : []),
-    ...(ofSentinels ? [`was given 'sentinel.password', but a Sentinel asks for none, ${REMEDY}`] : []),
-  ];
-}
-
-async function anyOf(answers: readonly Promise<boolean>[]): Promise<boolean> {
-  return (await Promise.all(answers)).includes(true);
-}
-
 async function takesAnybody(client: Redis): Promise<boolean> {
   const { username, password } = client.options;
-  // Other users have to be made, which nobody does without a password.
-  if ((username ?? 'default') !== 'default' || !password) return false;
+  if (!isDefaultUser(username) || !password) return false;
   return client.call('AUTH', password).then(
     () => false,
     (error: Error) => /without any password/i.test(error.message),
   );
 }
 
-/** As the first Sentinel that answers does. */
-async function sentinelsTakeAnybody(options: ResolvedConnectionOptions): Promise<boolean> {
-  const { topology } = options;
-  if (topology.mode !== 'sentinel') return false;
-  for (const address of topology.sentinels) {
-    const answer = await askSentinel({ ...address, ...sentinelAuth(options) }, async (sentinel) => {
-      await sentinel.ping();
-      return takesAnybody(sentinel);
-    });
-    if (answer !== undefined) return answer;
-  }
-  return false;
+/** Other users have to be made, which nobody does without a password. */
+function isDefaultUser(username: string | null | undefined): boolean {
+  return (username ?? 'default') === 'default';
 }
