@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { LockService } from 'nestjs-redis-patterns';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Outcome } from '../../apps/demo/src/dashboard/outcome.js';
 import type { Snapshot } from '../../apps/demo/src/dashboard/snapshot.js';
+import { STOCKTAKING } from '../../apps/demo/src/stocktaking/stocktaking.js';
 import { useOwn } from '../support/topologies.js';
 
 const PAGE = new URL('../../apps/demo/src/dashboard/page/', import.meta.url);
@@ -145,6 +147,14 @@ describe('the dashboard of the demo', () => {
     expect(counts).toEqual({ counted: 1, refused: 1 });
     expect(BigInt(nextFence!)).toBeGreaterThan(BigInt(fence!));
     expect(replayed).toEqual({ replayed: 1, left: 0 });
+  });
+
+  it('answers 423 with the time to wait while somebody else has the lock', async () => {
+    await app.get(LockService).using(STOCKTAKING, { lease: '30s' }, async () => {
+      const refused = await fetch(`${url}/stocktaking`, { method: 'POST' });
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([423, expect.stringMatching(/^[1-9]\d*$/)]);
+      expect(await refused.json()).toMatchObject({ statusCode: 423, code: 'ERR_LOCK_TIMEOUT' });
+    });
   });
 
   it('counts sessions, and ends all of them', async () => {

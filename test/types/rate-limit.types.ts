@@ -1,6 +1,6 @@
 // Checked by tsc only: what must compile, and what must not.
 import { Controller, Get, Injectable, type ExecutionContext } from '@nestjs/common';
-import { definePolicy } from '../../libs/redis-patterns/src/rate-limit/index.js';
+import { definePolicy, type Policy } from '../../libs/redis-patterns/src/rate-limit/index.js';
 import { RateLimit, SkipRateLimit } from '../../libs/redis-patterns/src/rate-limit/nest/index.js';
 
 const policy = definePolicy('types', { limit: 5, window: '1m', by: (context) => context.getType() });
@@ -11,6 +11,8 @@ definePolicy('types', { limit: 5 });
 definePolicy('types', { limit: 5, window: '1m', algorithm: 'leaky' });
 // @ts-expect-error not a duration
 definePolicy('types', { limit: 5, window: '1 minute' });
+
+const plain: Policy = { limit: 5, window: '1m' };
 
 @Controller()
 @RateLimit('api')
@@ -39,6 +41,46 @@ export class Handlers {
   byHeader(): string {
     return '';
   }
+
+  @Get('inline')
+  @RateLimit('api', {
+    // Nest's own type, without a word of it here.
+    by: (context) => context.switchToHttp().getRequest().headers['x-tenant'],
+    cost: (context) => context.getArgs().length,
+    skipIf: (context) => context.switchToHttp().getRequest().user?.admin === true,
+  })
+  inline(): void {}
+
+  @Get('inline-typed')
+  @RateLimit({ limit: 5, window: '1m' }, { by: (context) => context.switchToHttp().getRequest<{ ip: string }>().ip })
+  @RateLimit({ limit: 5, window: '1m', by: (context) => context.switchToHttp().getRequest().user.id })
+  async inlineTyped(): Promise<void> {}
+
+  @Get('inline-list')
+  @RateLimit([
+    'api',
+    policy,
+    plain,
+    { limit: 5, window: '1m', by: async (context) => context.getClass().name },
+    {
+      algorithm: 'token-bucket',
+      limit: 5,
+      window: '1m',
+      burst: 9,
+      by: (context) => context.switchToRpc().getData().id,
+    },
+  ])
+  inlineList(): void {}
+
+  @Get('no-subject')
+  // @ts-expect-error there may be no text
+  @RateLimit('api', { by: (context) => context.switchToHttp().getRequest<{ ip?: string }>().ip })
+  noSubject(): void {}
+
+  @Get('wrong-policy')
+  // @ts-expect-error not an option of this algorithm
+  @RateLimit({ algorithm: 'sliding-log', limit: 5, window: '1m', burst: 9 })
+  wrongPolicy(): void {}
 
   @Get('failures')
   @RateLimit(['api', policy], { countWhen: 'failure' })

@@ -1,8 +1,10 @@
 import { Module } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
 import { RedisPatternsModule } from 'nestjs-redis-patterns';
 import { AccountsModule } from './accounts/accounts.module.js';
 import { DashboardModule } from './dashboard/dashboard.module.js';
 import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
+import { LockFilter } from './lock.filter.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { ParcelsModule } from './parcels/parcels.module.js';
@@ -34,5 +36,6 @@ import { StocktakingModule } from './stocktaking/stocktaking.module.js';
     DashboardModule,
   ],
   controllers: [RedisController],
+  providers: [{ provide: APP_FILTER, useClass: LockFilter }],
 })
 export class AppModule {}

@@ -191,6 +191,8 @@ export {
   SkipRateLimit,
   type CountWhen,
   type HandlerLimitOptions,
+  type HandlerPolicy,
+  type HandlerSubject,
   type MethodLimitOptions,
   type RateLimitMessage,
   type RateLimitPolicies,

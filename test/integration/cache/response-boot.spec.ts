@@ -68,7 +68,6 @@ async function start(topology: SharedTopology, controllers: Type[], modules: Typ
     controllers,
   })
   class AppModule {}
-
   const app = (await Test.createTestingModule({ imports: [AppModule] }).compile()).createNestApplication({
     logger: false,
   });
@@ -99,6 +98,7 @@ describeOn('standalone', '@CacheResponse at boot', (topology) => {
     ['a longer ttl than maxTtl', controller([], CacheResponse(options({ ttl: '8d' })), Get()), 'ttl', 'maxTtl'],
     ['an unknown option', controller([], CacheResponse(options({ qeury: [] })), Get()), 'qeury', "'query'"],
     ['no list of names', controller([], CacheResponse(options({ query: 'page' })), Get()), 'query', 'a list'],
+    ['a second one', controller([], CacheResponse(PUBLIC), CacheResponse(PUBLIC), Get()), '', 'twice'],
     ['POST', controller([], CacheResponse(PUBLIC), Post()), '', '@Get()'],
     ['all methods', controller([], CacheResponse(PUBLIC), All()), '', '@Get()'],
     ['HEAD', controller([], CacheResponse(PUBLIC), Head()), '', '@Get()'],

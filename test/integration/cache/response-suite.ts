@@ -308,8 +308,14 @@ export function responseSuite(topology: SharedTopology, newAdapter: () => Abstra
           }
           expect(app.journal.calls).toHaveLength(3);
         });
-        const said = warn.mock.calls.filter(([message]) => String(message).includes('@CacheResponse'));
-        expect(said).toHaveLength(1);
+        const said = warn.mock.calls
+          .map(([message]) => String(message))
+          .filter((text) => text.includes('@CacheResponse'));
+        expect(said).toEqual([
+          expect.stringMatching(
+            /@CacheResponse on \w+\.aClass: an answer to GET \/\w+\/class .* value: .* User; list its class/,
+          ),
+        ]);
       } finally {
         warn.mockRestore();
       }

@@ -1,8 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { CacheService, type RedisPatternsError } from 'nestjs-redis-patterns';
 import { openEngine, type OpenEngine } from '../../support/engine.js';
 import { eventually } from '../../support/eventually.js';
-import { startOwn, uniqueNamespace, type Mode, type Topology } from '../../support/topologies.js';
+import {
+  describeOnEachTopology,
+  startOwn,
+  uniqueNamespace,
+  type Mode,
+  type Topology,
+} from '../../support/topologies.js';
 import { TestApps } from './test-apps.js';
 
 const AT_ONCE = 4000;
@@ -17,6 +23,7 @@ const MODES: readonly Mode[] = ['standalone', 'sentinel', 'cluster'];
 const apps = new TestApps();
 const engines: OpenEngine[] = [];
 afterEach(async () => {
+  jest.restoreAllMocks();
   await apps.close();
   await Promise.all(engines.splice(0).map((engine) => engine.close()));
 });
@@ -74,6 +81,13 @@ describe.each(MODES)('credentials on %s', (mode) => {
     const application = await apps.boot(connection({ password: source, startup: 'fail-fast' }));
     expect(await application.get(CacheService).get('absent')).toBeUndefined();
     expect(apps.troubles().join()).not.toContain(SECRET);
+  });
+
+  it('says nothing of a password that the default user is asked for', async () => {
+    await onServers('ACL', 'SETUSER', 'default', 'reset', 'on', `>${SECRET}`, '~*', '&*', '+@all');
+    await apps.boot(connection({ username: undefined, password: SECRET, startup: 'fail-fast' }));
+    await onServers('ACL', 'SETUSER', 'default', 'off');
+    expect(apps.troubles().filter((text) => text.includes('asks for none'))).toEqual([]);
   });
 
   it.each([
@@ -237,15 +251,24 @@ describe.each(MODES)('credentials on %s', (mode) => {
   });
 });
 
-describe('a server without a password', () => {
-  it('takes an application that brings one, without a word of the password', async () => {
-    const topology = await startOwn('standalone');
-    try {
-      const application = await apps.boot({ ...topology.connection, password: SECRET, startup: 'fail-fast' });
-      await application.get(CacheService).set('k', 'v');
-      expect(JSON.stringify(apps.lines)).not.toContain(SECRET);
-    } finally {
-      await topology.stop();
-    }
+describeOnEachTopology('a server without a password', ({ mode, connection, namespace }) => {
+  it('takes an application that brings one, and is reported, without a word of the password', async () => {
+    const print = jest.spyOn(console, 'warn').mockImplementation(() => {});
+    const sentinel = mode === 'sentinel' ? { sentinel: { password: SECRET } } : {};
+    const given = { ...connection, ...sentinel, password: SECRET, commandTimeout: '10s' };
+    const application = await apps.boot(given, namespace, { cache: { l1: true } });
+    const cache = application.get(CacheService);
+    await eventually(() => expect(cache.stats().l1?.armed).toBe(true), { timeout: 10_000 });
+    await cache.set('k', 'v');
+    const options = mode === 'sentinel' ? ["'password'", "'sentinel.password'"] : ["'password'"];
+    const warnings = options.map((option) =>
+      expect.stringMatching(new RegExp(`given ${option}.* asks for none.*requirepass`)),
+    );
+    // A busy machine may have other troubles.
+    const told = () => apps.troubles().filter((text) => text.includes('asks for none'));
+    await eventually(() => expect(told().toSorted()).toEqual(warnings), { timeout: 10_000 });
+    expect(JSON.stringify(apps.lines)).not.toContain(SECRET);
+    // What ioredis has to say of it does not go past the application's logger.
+    expect(print).not.toHaveBeenCalled();
   });
 });

@@ -18,9 +18,14 @@ export class TestApps {
    * Boots an application with one connection.
    *
    * @param connection a URL or options; wrong ones on purpose, hence untyped
+   * @param more options of patterns
    */
-  async boot(connection: unknown, namespace = 'shop'): Promise<INestApplicationContext> {
-    const options = { namespace, connection } as RedisPatternsOptions;
+  async boot(
+    connection: unknown,
+    namespace = 'shop',
+    more: Partial<RedisPatternsOptions> = {},
+  ): Promise<INestApplicationContext> {
+    const options = { namespace, connection, ...more } as RedisPatternsOptions;
     const module = RedisPatternsModule.forRoot(options);
     const application = await NestFactory.createApplicationContext(module, {
       logger: collector(this.lines),

@@ -1,4 +1,16 @@
-import { Logger, Module, Injectable, type INestApplicationContext } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Injectable,
+  Logger,
+  Module,
+  UseGuards,
+  type CanActivate,
+  type INestApplicationContext,
+  type MiddlewareConsumer,
+  type NestMiddleware,
+  type NestModule,
+} from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import {
@@ -47,6 +59,8 @@ describe('a boot with options that cannot work', () => {
     ['no namespace', { connection: NOBODY }, 'namespace'],
     ['an empty namespace', { namespace: '', connection: NOBODY }, 'namespace'],
     ['no connection', { namespace: 'shop' }, 'connection'],
+    ['a URL from a variable that is not set', { namespace: 'shop', connection: { url: undefined } }, 'is undefined'],
+    ['a password that is none', { namespace: 'shop', connection: { password: 5 } }, 'must be a text, or a function'],
     ['a wrong URL', { namespace: 'shop', connection: `http://u:${SECRET}@h` }, 'connection.url'],
     [
       'an unknown option',
@@ -112,6 +126,43 @@ describe('a boot with options that cannot work', () => {
     class Root {}
     const booting = NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
     await expect(booting).rejects.toMatchObject({ message: expect.stringContaining('lock.connection') });
+  });
+
+  it('fails when a guard, an interceptor or middleware uses a pattern without a connection', async () => {
+    @Injectable()
+    class OneAtATime implements CanActivate, NestMiddleware {
+      constructor(readonly locks: LockService) {}
+
+      canActivate(): boolean {
+        return true;
+      }
+
+      use(_request: unknown, _response: unknown, next: () => void): void {
+        next();
+      }
+    }
+    @Controller()
+    class Plain {}
+    @UseGuards(OneAtATime)
+    @Controller()
+    class Guarded {
+      @Get()
+      get(): void {}
+    }
+    const imports = [RedisPatternsModule.forRoot({ namespace: 'shop', connections: { cache: NOBODY } })];
+    @Module({ imports, controllers: [Guarded] })
+    class WithGuard {}
+    @Module({ imports, controllers: [Plain] })
+    class WithMiddleware implements NestModule {
+      configure(consumer: MiddlewareConsumer): void {
+        consumer.apply(OneAtATime).forRoutes(Plain);
+      }
+    }
+    for (const root of [WithGuard, WithMiddleware]) {
+      const application = await NestFactory.create(root, { logger: false, abortOnError: false });
+      applications.push(application);
+      await expect(application.init()).rejects.toMatchObject({ message: expect.stringContaining('lock.connection') });
+    }
   });
 });
 

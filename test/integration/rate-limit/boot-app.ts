@@ -1,4 +1,4 @@
-import type { INestApplication, Type } from '@nestjs/common';
+import type { INestApplication, Provider, Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { RedisPatternsModule } from '../../../libs/redis-patterns/src/nest/redis-patterns.module.js';
 import type { RateLimitOptions } from '../../../libs/redis-patterns/src/rate-limit/index.js';
@@ -14,7 +14,7 @@ const POLICIES = {
 
 export interface Classes {
   controllers?: Type[];
-  providers?: Type[];
+  providers?: Provider[];
 }
 
 /** An application without Redis; one that does not start is closed. */

@@ -188,7 +188,9 @@ describe('what cannot work fails the boot', () => {
     expect(await bootError({ providers: [Methods] })).toMatch(
       /Methods\.run with @RateLimit:\n {2}- by: must be a function of the arguments.*\(\) => 'all'/,
     );
-    expect(await bootError({ providers: [Stacked] })).toMatch(/Stacked\.run with @RateLimit: is there twice; list/);
+    expect(await bootError({ providers: [Stacked] })).toMatch(
+      /Stacked\.run with @RateLimit:\n {2}- is there twice; list/,
+    );
   });
 
   it('a class that handles no requests, as nothing would be limited', async () => {

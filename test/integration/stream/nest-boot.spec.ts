@@ -112,7 +112,7 @@ describeOn('standalone', 'an application whose consumers cannot work', { user: '
       }
       void A;
     };
-    expect(define).toThrow(/@StreamConsumer on on[^]*is a generator[^]*async method/);
+    expect(define).toThrow(/@StreamConsumer on A\.on:[^]*is a generator[^]*async method/);
     const runtime = (await nest.boot({})).get(StreamRuntime);
     for (const wrong of [undefined, 'on', function* () {}, async function* () {}]) {
       expect(() => runtime.consume(orders, wrong as never)).toThrow(/StreamRuntime\.consume\(\)[^]*handler: /);

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { BadRequestException, Controller, HttpCode, HttpException, Post, Query } from '@nestjs/common';
+import { BadRequestException, Controller, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiQuery, ApiResponse } from '@nestjs/swagger';
-import { LockLostError, LockService, LockTimeoutError, type LockHandle } from 'nestjs-redis-patterns';
+import { LockLostError, LockService, type LockHandle } from 'nestjs-redis-patterns';
 import { Stocktaking, STOCKTAKING } from './stocktaking.js';
 
 /** Milliseconds that counting takes: longer than the lease, which is renewed meanwhile. */
 const COUNTING = 1_200;
-const LOCKED = 423;
 /** Milliseconds to stand in the queue. */
 const LONGEST_WAIT = 9_000;
 
@@ -23,17 +22,12 @@ export class StocktakingController {
     description: 'Seconds to stand in the queue, up to 9; without it one try',
   })
   @ApiOkResponse({ type: Stocktaking })
-  @ApiResponse({ status: LOCKED, description: 'Another worker is counting' })
+  @ApiResponse({ status: 423, description: 'Another worker is counting' })
   async count(@Query('wait') seconds = '0'): Promise<Stocktaking> {
     const wait = Number(seconds) * 1000;
     if (!(Number.isInteger(wait) && wait >= 0 && wait <= LONGEST_WAIT))
       throw new BadRequestException('wait must be 0 to 9 seconds');
-    try {
-      return await this.locks.using(STOCKTAKING, { lease: '1s', wait, onLost: 'ignore' }, countAll);
-    } catch (error) {
-      if (!(error instanceof LockTimeoutError)) throw error;
-      throw new HttpException('Another worker is counting', LOCKED, { cause: error });
-    }
+    return this.locks.using(STOCKTAKING, { lease: '1s', wait, onLost: 'ignore' }, countAll);
   }
 }
 

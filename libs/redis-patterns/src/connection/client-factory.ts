@@ -43,7 +43,7 @@ export function createClient(
     case 'standalone':
       return new Redis({ ...common, host: topology.host, port: topology.port, db: topology.db });
     case 'sentinel':
-      return new Redis({ ...common, ...sentinelOptions(options, topology) });
+      return new Redis({ ...common, ...sentinelOptions(options, topology, role) });
     case 'cluster':
       return new RedirectingCluster(
         [...topology.nodes],
@@ -53,7 +53,7 @@ export function createClient(
 }
 
 function redisOptions(
-  { connectTimeout, username, password, tls, ioredis }: ResolvedConnectionOptions,
+  { topology, connectTimeout, username, password, tls, ioredis }: ResolvedConnectionOptions,
   role: ConnectionRole,
   socketName: string,
   delay: ReconnectDelay,
@@ -76,11 +76,20 @@ function redisOptions(
     maxLoadingRetryTime: 500,
     retryStrategy: delay,
     reconnectOnError: reconnectOnError(),
-    ...(username === undefined ? {} : { username }),
+    ...userOf(username, password, role === 'tracking' || topology.mode === 'cluster'),
     // A password function is asked by whoever connects the client.
     ...(password instanceof Secret ? { password: password.reveal() } : {}),
     ...(tls === undefined ? {} : { tls: tls.reveal() }),
   };
+}
+
+/**
+ * Where ioredis speaks RESP2 (tracking, and asking a Cluster for its slots) it names no user with a password alone, and prints to the
+ * console when the server asks for none. By its name the default user takes any, as in RESP3, and the boot check tells of it.
+ */
+function userOf(username: string | undefined, password: unknown, speaksResp2: boolean): Pick<RedisOptions, 'username'> {
+  if (username !== undefined) return { username };
+  return speaksResp2 && password !== undefined ? { username: 'default' } : {};
 }
 
 /**
@@ -119,8 +128,11 @@ function reconnectOnError(): (error: Error) => 1 | false {
 function sentinelOptions(
   options: ResolvedConnectionOptions,
   { sentinels, name, db, readFrom }: Extract<Topology, { mode: 'sentinel' }>,
+  role: ConnectionRole,
 ): RedisOptions {
-  const { username, password, tls } = sentinelAuth(options);
+  const auth = sentinelAuth(options);
+  const { password, tls } = auth;
+  const { username } = userOf(auth.username, password, role === 'tracking');
   return {
     sentinels: sentinels.map((address) => ({ ...address })),
     name,

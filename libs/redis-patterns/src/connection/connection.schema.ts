@@ -51,7 +51,12 @@ const ioredisOptions = () =>
 function commonSchema() {
   return z.strictObject({
     username: z.string().min(1).optional(),
-    password: z.union([z.string(), z.custom<() => string>((value) => typeof value === 'function')]).optional(),
+    password: z
+      .union(
+        [z.string(), z.custom<() => string>((value) => typeof value === 'function')],
+        'must be a text, or a function that gives one',
+      )
+      .optional(),
     tls: tls().optional(),
     allowInsecureTls: z.boolean().default(false),
     sentinel: z
@@ -110,6 +115,9 @@ const clusterSchema = () =>
     readFrom: z.enum(['master', 'replica', 'all']).default('master'),
   });
 
+const MISSING_URL =
+  "is undefined, as from a variable that is not set; give a URL such as 'redis://127.0.0.1:6379', or leave it out and give 'host' and 'port'";
+
 type Parse = <Output>(schema: z.ZodType<Output>) => Output;
 
 /** Splits what a mode has of its own from what all have. */
@@ -154,6 +162,7 @@ export function resolveConnectionOptions(
   };
   const given: Record<string, unknown> = typeof raw === 'string' ? { url: raw } : { ...raw };
   if (typeof raw !== 'string' && (typeof raw !== 'object' || raw === null)) fail(path, 'must be a URL or an object');
+  if ('url' in given && given.url === undefined) fail(`${path}.url`, MISSING_URL);
   const input = given.url === undefined ? given : expandUrl(given, (message) => fail(`${path}.url`, message));
   const mode = input.mode ?? 'standalone';
   if (!isMode(mode)) return fail(`${path}.mode`, "must be 'standalone', 'sentinel' or 'cluster'");

@@ -5,6 +5,7 @@ import type { ResolvedConnectionOptions } from './connection.schema.js';
 import { evictionFault, type ConnectionUser } from './eviction.js';
 import { readServerInfo, type ServerInfo } from './server-info.js';
 import { serverFault } from './startup.js';
+import { unusedPassword, unusedSentinelPassword } from './unused-password.js';
 
 /** Compares the servers with what was configured: at boot, or as soon as one answers. */
 export class Inspection {
@@ -38,7 +39,10 @@ export class Inspection {
    * @throws RedisConnectError when a server cannot be worked with, or must not be
    */
   async pass(): Promise<void> {
-    await this.refresh();
+    // A Sentinel that hangs holds nothing up: nothing depends on what it says.
+    void unusedSentinelPassword(this.options).then((unused) => this.#warnOfPassword(unused));
+    const [unused] = await Promise.all([unusedPassword(this.masters()), this.refresh()]);
+    this.#warnOfPassword(unused);
     const fault = this.#fault();
     if (fault !== undefined) throw new RedisConnectError(this.connection, fault);
     const doubt = this.#doubt();
@@ -48,6 +52,10 @@ export class Inspection {
   /** For a boot that went on without a server: says what would have failed it. */
   async report(): Promise<void> {
     await this.pass().catch((error: RedisConnectError) => this.reporter.error(error.code, 'cannot be used', error));
+  }
+
+  #warnOfPassword(unused: string | undefined): void {
+    if (unused !== undefined) this.reporter.warning('ERR_REDIS_PASSWORD_UNUSED', unused);
   }
 
   #fault(): string | undefined {

@@ -1,6 +1,6 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
+import { askSentinel } from './ask-sentinel.js';
 import { sentinelAuth } from './client-factory.js';
-import { SocketConnector } from './connectors.js';
 import type { ResolvedConnectionOptions } from './connection.schema.js';
 
 /** Milliseconds between two looks. */
@@ -55,25 +55,9 @@ export class SentinelWatch {
   /** What the first Sentinel says that answers. */
   async #ask(): Promise<string | undefined> {
     for (const options of this.sentinels) {
-      const client = new Redis({
-        ...options,
-        Connector: SocketConnector,
-        lazyConnect: true,
-        retryStrategy: () => null,
-        enableReadyCheck: false,
-        maxRetriesPerRequest: 0,
-        connectTimeout: TIMEOUT,
-        commandTimeout: TIMEOUT,
-      });
-      client.on('error', () => undefined);
-      try {
-        const address = (await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', this.masterName)) as string[] | null;
-        if (address !== null) return address.join(' ');
-      } catch {
-        // The next one is asked.
-      } finally {
-        client.disconnect();
-      }
+      const ask = (sentinel: Redis) => sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', this.masterName);
+      const address = await askSentinel(options, ask, TIMEOUT);
+      if (Array.isArray(address)) return address.join(' ');
     }
     return undefined;
   }

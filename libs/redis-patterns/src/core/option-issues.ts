@@ -4,6 +4,10 @@ import type { OptionIssue } from './errors.js';
 import { knownOptions, unionBranches, valueAt } from './option-schema.js';
 
 type Issue = z.core.$ZodIssue;
+type UnionIssue = z.core.$ZodIssueInvalidUnion;
+
+/** Of a union whose schema has no message of its own. */
+const NO_MESSAGE = '';
 
 /** What was parsed, and where it stands. */
 interface Subject {
@@ -23,9 +27,7 @@ export function toOptionIssues(issues: readonly Issue[], subject: Subject): Opti
         return issue.keys.map((key) => ({ path: joinPath(path, [key]), message: unknownOption(key, known) }));
       }
       case 'invalid_union':
-        return issue.errors.length > 0
-          ? unionIssues(issue.errors, issue.path, subject)
-          : [{ path, message: issue.message }];
+        return issue.errors.length > 0 ? unionIssues(issue, subject) : [{ path, message: issue.message }];
       case 'invalid_key':
         return [
           { path, message: `this name is not accepted: ${issue.issues.map(({ message }) => message).join('; ')}` },
@@ -36,12 +38,16 @@ export function toOptionIssues(issues: readonly Issue[], subject: Subject): Opti
   });
 }
 
-/** Of a union's branches, the one that was meant speaks; when the value is like none of them, all say what they want. */
-function unionIssues(errors: readonly Issue[][], path: readonly PropertyKey[], subject: Subject): OptionIssue[] {
+/**
+ * Of a union's branches, the one that was meant speaks; when the value is like none of them, the union does, or else all say what
+ * they want.
+ */
+function unionIssues({ errors, path, message: own }: UnionIssue, subject: Subject): OptionIssue[] {
   const prefix = joinPath(subject.prefix, path);
   const meant = closestBranch(errors);
   if (meant === undefined) {
-    return [{ path: prefix, message: joinMessages(errors.flat().map(({ message }) => message)) }];
+    const message = own === NO_MESSAGE ? joinMessages(errors.flat().map(({ message: each }) => each)) : own;
+    return [{ path: prefix, message }];
   }
   const schema = unionBranches(subject.schema, path, subject.raw)[meant] ?? subject.schema;
   return toOptionIssues(errors[meant]!, { schema, raw: valueAt(subject.raw, path), prefix });
@@ -101,7 +107,7 @@ export const describeIssue: z.core.$ZodErrorMap = (issue) => {
       return `must be ${oneOf(issue.values)}`;
     case 'invalid_union':
       return issue.discriminator === undefined
-        ? undefined
+        ? NO_MESSAGE
         : `must be ${oneOf((issue.options as readonly z.core.util.Primitive[] | undefined) ?? [])}`;
     case 'too_small':
       return isNumeric(issue.origin)

@@ -227,6 +227,12 @@ describe('parseOptions', () => {
       'cache: is not of a kind that is accepted here',
     ],
     [
+      'a message of the union itself',
+      z.strictObject({ key: z.union([z.string(), z.custom(() => false)], 'must be a text or a function') }),
+      { key: 5 },
+      'cache.key: must be a text or a function',
+    ],
+    [
       'a message of the schema itself',
       z.strictObject({ port: z.int('must be a port') }),
       { port: 'x' },

@@ -9,7 +9,7 @@ import { PatternsApp } from './patterns-app.js';
 import { PatternsLifecycle } from './patterns-lifecycle.js';
 import { RedisConnections } from './redis-connections.js';
 import { RedisTelemetry } from './redis-telemetry.js';
-import { resolveModuleOptions } from './redis-patterns.options.js';
+import { DEFAULT_CONNECTION, resolveModuleOptions } from './redis-patterns.options.js';
 
 /** Everything that the module provides, apart from its options. */
 export function moduleProviders(connectionNames: ReadonlySet<string>): {
@@ -72,7 +72,8 @@ function clientProvider(name: string): FactoryProvider {
   return {
     provide: getRedisToken(name),
     inject: [PatternsApp],
-    // Without a default connection the token exists all the same, so that the message can say what to do.
-    useFactory: (app: PatternsApp) => (app.hasConnection(name) ? app.connection(name).client : undefined),
+    // Without a default connection the token exists all the same, so that the message can say who needs it. Others were named.
+    useFactory: (app: PatternsApp) =>
+      name !== DEFAULT_CONNECTION || app.hasConnection(name) ? app.connection(name).client : undefined,
   };
 }

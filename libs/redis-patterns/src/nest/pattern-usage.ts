@@ -1,11 +1,9 @@
-import 'reflect-metadata';
 import type { ModulesContainer } from '@nestjs/core';
 import type { DecoratedMethod } from './method-decorator/index.js';
+import { injectionsOf } from './injections.js';
+import type { NestModuleRef } from './method-decorator/module-visibility.js';
 import type { AnyPatternPart } from './pattern-part.js';
 import { patternParts } from './pattern-parts.js';
-import { PatternsApp } from './patterns-app.js';
-
-type NestModuleRef = ModulesContainer extends Map<string, infer Module> ? Module : never;
 
 /** The patterns that an application uses: it configured them, decorated a method or class, or injects one of their services. */
 export function usedPatterns(
@@ -14,7 +12,7 @@ export function usedPatterns(
   configured: ReadonlySet<AnyPatternPart>,
 ): AnyPatternPart[] {
   const decorators = new Set(methods.map((method) => method.decorator));
-  const injected = new Set([...modules.values()].flatMap(injectedTokens));
+  const injected = new Set(injectionsOf(modules).map(({ token }) => token));
   const classes = [...modules.values()].flatMap(classesOf);
   return patternParts.filter(
     (part) =>
@@ -29,18 +27,4 @@ function classesOf(module: NestModuleRef): object[] {
   return [...module.providers.values(), ...module.controllers.values()].flatMap(({ metatype, inject }) =>
     !inject && typeof metatype === 'function' ? [metatype] : [],
   );
-}
-
-/** What the providers and controllers of a module inject; those of this library's own module do not count. */
-function injectedTokens(module: NestModuleRef): unknown[] {
-  if (module.providers.has(PatternsApp)) return [];
-  return [...module.providers.values(), ...module.controllers.values()].flatMap(({ metatype, inject }) => {
-    if (inject) return [...inject] as unknown[];
-    if (typeof metatype !== 'function') return [];
-    // What Nest's own injector reads: declared types, and the tokens of @Inject().
-    const types = (Reflect.getMetadata('design:paramtypes', metatype) ?? []) as unknown[];
-    const named = (Reflect.getMetadata('self:paramtypes', metatype) ?? []) as { param: unknown }[];
-    const properties = (Reflect.getMetadata('self:properties_metadata', metatype) ?? []) as { type: unknown }[];
-    return [...types, ...named.map(({ param }) => param), ...properties.map(({ type }) => type)];
-  });
 }

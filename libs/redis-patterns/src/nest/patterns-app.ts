@@ -57,9 +57,18 @@ export class PatternsApp {
   /** Why a pattern cannot be used: it names no connection, and there is no default one. */
   missingConnection(part: AnyPatternPart): InvalidOptionsError | undefined {
     if (this.#connections.has(this.#connectionName(part))) return undefined;
-    const known = this.connectionNames.map((name) => `'${name}'`).join(' or ');
-    const message = `is needed: no connection is named '${DEFAULT_CONNECTION}', so name the one to use (${known})`;
+    const message = `is needed: no connection is named '${DEFAULT_CONNECTION}', so name the one to use (${this.#known})`;
     return new InvalidOptionsError(this.where, [{ path: `${part.option}.connection`, message }]);
+  }
+
+  /** What to say to a class that injects the client of the default connection, where there is none. */
+  missingClient(owner: string): InvalidOptionsError {
+    const message = `is needed by ${owner}, which has @InjectRedis(); give that the name of the one to use (${this.#known})`;
+    return new InvalidOptionsError(this.where, [{ path: 'connection', message }]);
+  }
+
+  get #known(): string {
+    return this.connectionNames.map((name) => `'${name}'`).join(' or ');
   }
 
   /**

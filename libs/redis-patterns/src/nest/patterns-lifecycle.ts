@@ -7,11 +7,14 @@ import {
 } from '@nestjs/common';
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { InvalidOptionsError } from '../core/errors.js';
+import { getRedisToken } from './inject-redis.js';
+import { injectionsOf } from './injections.js';
 import { usedPatterns } from './pattern-usage.js';
 import { PatternsExplorer } from './method-decorator/index.js';
 import type { AnyPatternPart, Hooked } from './pattern-part.js';
 import { patternParts } from './pattern-parts.js';
 import { PatternsApp } from './patterns-app.js';
+import { DEFAULT_CONNECTION } from './redis-patterns.options.js';
 import { TelemetryLogger } from './telemetry-logger.js';
 
 /**
@@ -91,5 +94,9 @@ export class PatternsLifecycle implements OnModuleInit, BeforeApplicationShutdow
       const missing = this.app.missingConnection(part);
       if (missing !== undefined) throw missing;
     }
+    if (this.app.hasConnection(DEFAULT_CONNECTION)) return;
+    const client = getRedisToken();
+    const owner = injectionsOf(this.#modules).find(({ token, optional }) => token === client && !optional)?.owner;
+    if (owner !== undefined) throw this.app.missingClient(owner);
   }
 }

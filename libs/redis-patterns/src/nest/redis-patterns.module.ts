@@ -6,6 +6,7 @@ import {
   type RedisPatternsAsyncOptions,
   type RedisPatternsOptions,
 } from './redis-patterns.options.js';
+import { RegistrationCheck } from './registration-check.js';
 
 /**
  * The Redis patterns for one application: registers the services, makes the decorators work, opens the connections when
@@ -19,7 +20,7 @@ import {
  * export class AppModule {}
  * ```
  */
-@Module({})
+@Module({ providers: [RegistrationCheck] })
 export class RedisPatternsModule {
   /**
    * Registers the patterns with options that are known now. Options that cannot work fail the boot with an

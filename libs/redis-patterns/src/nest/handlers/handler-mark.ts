@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { InvalidOptionsError } from '../../core/errors.js';
 import { isGenerator } from '../../core/handler.js';
+import { declaredName } from '../method-decorator/call-site.js';
 
 /** A decorator that says of a method that it handles something, any number of times. */
 export interface HandlerMark<Mark> {
@@ -19,7 +20,7 @@ export function handlerMark<Mark>(decorator: string, key: string): HandlerMark<M
     return (target: object, name: string | symbol, descriptor: PropertyDescriptor | undefined): void => {
       const method: unknown = descriptor?.value;
       const refuse = (message: string): never => {
-        throw new InvalidOptionsError(`${decorator} on ${String(name)}`, [{ path: '', message }]);
+        throw new InvalidOptionsError(`${decorator} on ${placeOf(target, name)}`, [{ path: '', message }]);
       };
       if (typeof method !== 'function' || typeof target === 'function' || typeof name === 'symbol') {
         return refuse('is for instance methods with a text as their name; Nest calls no others');
@@ -29,6 +30,12 @@ export function handlerMark<Mark>(decorator: string, key: string): HandlerMark<M
     };
   };
   return { mark, of };
+}
+
+/** `Class.method`, also for what cannot be marked: a class, or what is static. */
+function placeOf(target: object, name: string | symbol | undefined): string {
+  if (typeof target !== 'function') return declaredName(target, name!);
+  return name === undefined ? target.name : `${target.name}.${String(name)}`;
 }
 
 /** Whether a class has a method with one of these marks. */

@@ -16,6 +16,7 @@ export function describeSite(prototype: object, declaredBy: object, key: string 
     propertyKey: key,
     decorator,
     handlesRequests: !overridden && isRequestHandler(prototype, key),
+    overriddenHandler: overridden && isRequestHandler(declaredBy, key),
   };
 }
 

@@ -7,7 +7,7 @@ import { DecoratedMethodError } from './method-decorator.errors.js';
 
 type AnyMethod = (...args: unknown[]) => unknown;
 
-function decorate(target: object, key: string, descriptor?: PropertyDescriptor): void {
+function decorate(target: object, key: string | undefined, descriptor?: PropertyDescriptor | number): void {
   const decorator: (...args: never[]) => unknown = Traced();
   Reflect.apply(decorator, undefined, [target, key, descriptor]);
 }
@@ -153,7 +153,7 @@ describe('a decorated method, where it is declared', () => {
     );
   });
 
-  it('is refused on an accessor and on a property', () => {
+  it('is refused on an accessor, a property, a class and a parameter', () => {
     class Service {
       get load(): string {
         return '';
@@ -162,6 +162,10 @@ describe('a decorated method, where it is declared', () => {
     const descriptor = Object.getOwnPropertyDescriptor(Service.prototype, 'load');
     expect(() => decorate(Service.prototype, 'load', descriptor)).toThrow(/Service\.load, which is an accessor/);
     expect(() => decorate(Service.prototype, 'find')).toThrow(/Service\.find, which is a property/);
+    expect(() => decorate(Service, undefined)).toThrow(
+      /@Traced cannot be used on the class Service\. Decorate its methods/,
+    );
+    expect(() => decorate(Service.prototype, 'find', 0)).toThrow(/a parameter of Service\.find/);
   });
 
   it('is refused by name when compiled with standard decorators', () => {
@@ -171,10 +175,10 @@ describe('a decorated method, where it is declared', () => {
     expect(asStandard).toThrow(/experimentalDecorators/);
   });
 
-  it('is an error at the first call, and is not run, when types were bypassed and it is declared synchronous', async () => {
+  it('is refused at the start, and by a call that comes before, when it is declared synchronous or is a generator', async () => {
     let runs = 0;
     @Injectable()
-    class Service {
+    class Total {
       // @ts-expect-error a synchronous method
       @Traced()
       total(): number {
@@ -182,9 +186,26 @@ describe('a decorated method, where it is declared', () => {
         return 3;
       }
     }
-    const { service } = await boot(Service);
-    await expect(service.total()).rejects.toThrow(/Service\.total with @Traced is declared to return Number.*'async'/);
-    await expect(service.total()).rejects.toBeInstanceOf(DecoratedMethodError);
+    @Injectable()
+    class Rows {
+      // @ts-expect-error a generator
+      @Traced()
+      async *rows(): AsyncGenerator<number> {
+        runs += 1;
+        yield 3;
+      }
+    }
+    const imports = [TracedModule.forRoot()];
+    for (const [provider, method, words] of [
+      [Total, 'total', /Total\.total with @Traced is declared to return Number.*'async'/],
+      [Rows, 'rows', /Rows\.rows with @Traced is a generator.*a list/],
+    ] as const) {
+      moduleRef = await Test.createTestingModule({ imports, providers: [provider] }).compile();
+      const service = moduleRef.get<Record<string, () => Promise<unknown>>>(provider as never);
+      await expect(service[method]!()).rejects.toThrow(words);
+      await expect(moduleRef.init()).rejects.toThrow(words);
+      await expect(service[method]!()).rejects.toBeInstanceOf(DecoratedMethodError);
+    }
     expect(runs).toBe(0);
   });
 

@@ -1,6 +1,7 @@
 import { Observable } from 'rxjs';
 import 'reflect-metadata';
 import { NotBoundError } from '../../core/errors.js';
+import { isGenerator } from '../../core/handler.js';
 import { declaredName, describeSite } from './call-site.js';
 import { emitResult, emitStream, PromiseCall, StreamCall, ValueCall } from './calls.js';
 import { DecoratedMethodError } from './method-decorator.errors.js';
@@ -63,7 +64,8 @@ export class Decoration<Raw = unknown> {
    * The binding to an application, made when it is first needed.
    *
    * @throws InvalidOptionsError from the pattern
-   * @throws DecoratedMethodError when another method of the application has the same name and the name is a key
+   * @throws DecoratedMethodError when the method is clearly synchronous, or when another method of the application has the same
+   * name and the name is a key
    */
   bindingFor(runtime: PatternsRuntime, prototype: object): Binding {
     let byPrototype = this.#bindings.get(runtime);
@@ -77,7 +79,7 @@ export class Decoration<Raw = unknown> {
     if (typeof instance !== 'object' || instance === null) return false;
     const prototype = Object.getPrototypeOf(instance) as object;
     let known = this.#handlers.get(prototype);
-    if (known === undefined) this.#handlers.set(prototype, (known = this.siteFor(prototype).handlesRequests));
+    if (known === undefined) this.#handlers.set(prototype, (known = isHandler(this.siteFor(prototype))));
     return known;
   }
 
@@ -98,6 +100,7 @@ export class Decoration<Raw = unknown> {
   #bind(runtime: PatternsRuntime, prototype: object): Binding {
     const { pattern, raw } = this;
     const site = this.siteFor(prototype);
+    if (!(pattern.leavesHandlers === true && isHandler(site))) this.#refuseSynchronous();
     const owner = [prototype.constructor, this];
     if (pattern.nameIsKey?.(raw) === true && !runtime.claimName(`${pattern.decorator} ${site.name}`, owner)) {
       throw new DecoratedMethodError(
@@ -109,16 +112,26 @@ export class Decoration<Raw = unknown> {
   }
 
   #runtimeOf(instance: unknown): PatternsRuntime {
-    if (this.#returns === 'other') throw declaredSynchronous(this.#label, this.#declaredType);
+    this.#refuseSynchronous();
     if (typeof instance !== 'object' || instance === null) throw withoutObject(this.#label);
     const runtime = injectedRuntime(instance);
     if (runtime instanceof PatternsRuntime) return runtime;
     throw runtime === undefined ? unbound(this.#label, instance) : replaced(this.#label);
   }
 
+  /** What no call can mend is said when the application starts: a job at night would be the first one else. */
+  #refuseSynchronous(): void {
+    if (this.#returns === 'other') throw declaredSynchronous(this.#label, this.#declaredType);
+    if (isGenerator(this.original)) throw generatorMethod(this.#label);
+  }
+
   get #label(): string {
     return `${this.declaredName} with ${this.pattern.decorator}`;
   }
+}
+
+function isHandler({ handlesRequests, overriddenHandler }: CallSite): boolean {
+  return handlesRequests || overriddenHandler;
 }
 
 function makePromiseCall(...parts: ConstructorParameters<typeof PromiseCall>): DecoratedCall {
@@ -149,6 +162,12 @@ function declaredSynchronous(method: string, type: unknown): DecoratedMethodErro
   return new DecoratedMethodError(
     `${method} is declared to return ${(type as { name?: string }).name ?? 'something else'}, but must return a Promise ` +
       `or an Observable. Make it 'async': what the decorator does takes a round trip to Redis.`,
+  );
+}
+
+function generatorMethod(method: string): DecoratedMethodError {
+  return new DecoratedMethodError(
+    `${method} is a generator, whose body runs when the decorator has ended. Collect what it yields in a list, or return an Observable.`,
   );
 }
 

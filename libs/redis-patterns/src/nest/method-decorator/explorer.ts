@@ -145,7 +145,9 @@ function prototypeOf(metatype: unknown): object | undefined {
   return typeof metatype === 'function' ? (metatype as { prototype?: object }).prototype : undefined;
 }
 
-function throwAll(failures: readonly InvalidOptionsError[]): void {
+function throwAll(all: readonly InvalidOptionsError[]): void {
+  // Two decorators of one method may find the same.
+  const failures = [...new Map(all.map((failure) => [failure.message, failure])).values()];
   if (failures.length < 2) {
     if (failures[0] !== undefined) throw failures[0];
     return;

@@ -76,28 +76,42 @@ function wrap(original: (...args: unknown[]) => unknown, decoration: Decoration)
   return wrapper;
 }
 
-function instanceMethod(
+/**
+ * The method that a decorator stands on.
+ *
+ * @param decorator as it is written: `'@Cacheable'`
+ * @param descriptor what the compiler gave; a number for a parameter
+ * @throws DecoratedMethodError on anything but an instance method
+ */
+export function instanceMethod(
   decorator: string,
   target: object,
   key: unknown,
-  descriptor: PropertyDescriptor | undefined,
+  descriptor: PropertyDescriptor | number | undefined,
 ): (...args: unknown[]) => unknown {
+  const refuse = (what: string): never => {
+    throw new DecoratedMethodError(`${decorator} ${what}`);
+  };
   if (typeof key === 'object' && key !== null) {
-    throw new DecoratedMethodError(
-      `${decorator} needs the decorators that NestJS uses: compile with "experimentalDecorators": true.`,
-    );
+    return refuse(`needs the decorators that NestJS uses: compile with "experimentalDecorators": true.`);
   }
+  if (key === undefined) return refuse(`cannot be used on the class ${nameOf(target)}. Decorate its methods.`);
   const name = key as string | symbol;
+  if (typeof descriptor === 'number') {
+    return refuse(`cannot be used on a parameter of ${declaredName(target, name)}. Decorate the method.`);
+  }
   if (typeof target === 'function') {
-    throw new DecoratedMethodError(
-      `${decorator} cannot be used on the static method ${target.name}.${String(name)}: it belongs to no application. ` +
+    return refuse(
+      `cannot be used on the static method ${target.name}.${String(name)}: it belongs to no application. ` +
         `Make it an instance method of a provider.`,
     );
   }
   const method: unknown = descriptor?.value;
   if (typeof method === 'function') return method as (...args: unknown[]) => unknown;
   const what = descriptor === undefined ? 'a property' : 'an accessor';
-  throw new DecoratedMethodError(
-    `${decorator} cannot be used on ${declaredName(target, name)}, which is ${what}. Make it a method.`,
-  );
+  return refuse(`cannot be used on ${declaredName(target, name)}, which is ${what}. Make it a method.`);
+}
+
+function nameOf(target: object): string {
+  return typeof target === 'function' ? target.name : 'it stands on';
 }

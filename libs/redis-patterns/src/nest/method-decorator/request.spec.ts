@@ -198,7 +198,9 @@ describe('isRequestHandler', () => {
       controllers: [Overriding],
     }).compile();
     await moduleRef.get(Overriding).read();
-    expect(moduleRef.get(Recorder).sites).toMatchObject([{ name: 'Overriding.read@Below', handlesRequests: false }]);
+    expect(moduleRef.get(Recorder).sites).toMatchObject([
+      { name: 'Overriding.read@Below', handlesRequests: false, overriddenHandler: true },
+    ]);
     await moduleRef.close();
   });
 });

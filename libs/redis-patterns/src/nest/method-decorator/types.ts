@@ -22,6 +22,8 @@ export interface CallSite {
    * it apply. `false` for a method reached by `super`, whose enhancers Nest does not see.
    */
   readonly handlesRequests: boolean;
+  /** Whether it is a request handler of a base class that this class overrides: no request reaches it but by `super`. */
+  readonly overriddenHandler: boolean;
 }
 
 /** One call of a decorated method. */
@@ -58,7 +60,7 @@ export interface MethodPattern<Raw> {
   readonly observable: 'value' | 'stream';
   /**
    * Whether request handlers run as they are, synchronous ones too, as a guard or interceptor of the pattern does the work
-   * there. Their options are still validated by `bind()` at boot. Default false.
+   * there; overridden ones, too. Their options are still validated by `bind()` at boot. Default false.
    */
   readonly leavesHandlers?: boolean;
   /**

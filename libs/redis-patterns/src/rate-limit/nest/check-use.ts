@@ -52,6 +52,21 @@ export function checkFit({ cost, countWhen }: LimitUse, policies: readonly Resol
   throw new InvalidOptionsError(where, [{ path: 'countWhen', message }]);
 }
 
+/**
+ * A policy that is written in place has the name of the place: so there can be one.
+ *
+ * @param uses all on one class or method
+ * @throws InvalidOptionsError
+ */
+export function checkNames(uses: readonly LimitUse[], where: string): void {
+  const nameless = uses
+    .flatMap(({ policies }) => policies)
+    .filter((policy) => typeof policy === 'object' && policy !== null && !('name' in policy));
+  if (nameless.length < 2) return;
+  const message = "only one can be without a name; name the others with definePolicy('…', …) or in rateLimit.policies";
+  throw new InvalidOptionsError(where, [{ path: 'policies', message }]);
+}
+
 function checkHandlerBy(by: unknown): string | undefined {
   const fits = by === undefined || by === 'ip' || by === 'user' || typeof by === 'function';
   return fits ? undefined : "must be 'ip', 'user' or a function of the execution context";

@@ -3,7 +3,7 @@ import { requestKind, type RequestKind } from '../../nest/method-decorator/index
 import type { ResolvedPolicy, SubjectSource } from '../policy.js';
 import type { RateLimitService } from '../rate-limit.service.js';
 import { checkDistinct } from '../charges.js';
-import { checkFit, checkUse } from './check-use.js';
+import { checkFit, checkNames, checkUse } from './check-use.js';
 import { skipsOf, usesOf, type LimitUse } from './limit-use.js';
 
 /** A policy on a handler. */
@@ -54,6 +54,7 @@ export function planHandler(service: RateLimitService, owner: Named, handler: Na
   add(resolveUses(service, usesOf(owner), className, site));
   add(globalCharges(service, kind));
   checkLeases(charges, kind, name);
+  checkSubjects(charges, kind, name);
   const { allow, deny } = service.options;
   return {
     name,
@@ -75,6 +76,7 @@ function globalCharges(service: RateLimitService, kind: RequestKind): PlannedCha
 
 function resolveUses(service: RateLimitService, uses: readonly LimitUse[], place: string, site: object) {
   const where = `${place} with @RateLimit`;
+  checkNames(uses, where);
   const charges = uses.flatMap((use) => {
     checkUse(use, where, true);
     const policies = use.policies.map((given) => service.policies.declare(given, place, where, site));
@@ -101,6 +103,20 @@ function checkLeases(charges: readonly PlannedCharge[], kind: RequestKind, name:
     "is a 'concurrency' policy, which works on HTTP handlers and on methods that handle no requests; in this handler use " +
     'RateLimitService.acquire() and release the lease in `finally`, and leave the policy out with @SkipRateLimit if it is of the class';
   throw new InvalidOptionsError(`${name} with @RateLimit`, [{ path: `policy '${leased.policy.name}'`, message }]);
+}
+
+/** Every message would be an error. */
+function checkSubjects(charges: readonly PlannedCharge[], kind: RequestKind, name: string): void {
+  if (kind !== 'message') return;
+  const issues = charges
+    .filter(({ by }) => typeof by !== 'function')
+    .map(({ by, policy }) => ({
+      path: `policy '${policy.name}'`,
+      message:
+        `counts by '${String(by)}', but a message has no address and no user; give 'by' as a function of the execution context, or ` +
+        'leave the policy out with @SkipRateLimit if it is of the class',
+    }));
+  if (issues.length > 0) throw new InvalidOptionsError(`${name} with @RateLimit`, issues);
 }
 
 function isLeased({ algorithm }: ResolvedPolicy): boolean {

@@ -1,4 +1,11 @@
-export type { CountWhen, HandlerLimitOptions, MethodLimitOptions, RateLimitPolicies } from './limit-use.js';
+export type {
+  CountWhen,
+  HandlerLimitOptions,
+  HandlerPolicy,
+  HandlerSubject,
+  MethodLimitOptions,
+  RateLimitPolicies,
+} from './limit-use.js';
 export type { RateLimitMessage } from './message-exceptions.js';
 export { rateLimitPart } from './module-part.js';
 export { RateLimitGuard } from './rate-limit.guard.js';

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import type { ExecutionContext } from '@nestjs/common';
-import type { Policy, SubjectSource } from '../policy.js';
+import type { Policy } from '../policy.js';
 import type { PolicyReference } from '../policy-book.js';
 
 /** Metadata of a class or method: its uses of `@RateLimit`, outermost first. */
@@ -8,8 +8,16 @@ const USES = Symbol.for('nestjs-redis-patterns:rate-limit');
 /** Metadata of a class or method: what `@SkipRateLimit` names. */
 const SKIPS = Symbol.for('nestjs-redis-patterns:rate-limit-skip');
 
+/** Who is counted on a request handler: as `SubjectSource` says, with Nest's own type of what the function gets. */
+export type HandlerSubject = 'ip' | 'user' | ((context: ExecutionContext) => string | Promise<string>);
+
+/** A policy on request handlers; with a `name` if `definePolicy` made it. */
+export type HandlerPolicy = OnHandlers<Policy>;
+// One type for both kinds: of two, the compiler could not tell what `by` of a policy in the decorator itself gets.
+type OnHandlers<P> = P extends Policy ? Omit<P, 'by'> & { by?: HandlerSubject; readonly name?: string } : never;
+
 /** What `@RateLimit` takes: a name in `rateLimit.policies`, what `definePolicy` made, a policy, or a list of those. */
-export type RateLimitPolicies = PolicyReference | Policy | readonly (PolicyReference | Policy)[];
+export type RateLimitPolicies = string | HandlerPolicy | readonly (string | HandlerPolicy)[];
 
 /** Which calls count: all of them, or those that fail. */
 export type CountWhen = 'always' | 'failure';
@@ -17,7 +25,7 @@ export type CountWhen = 'always' | 'failure';
 /** Options of `@RateLimit` on request handlers and controllers. */
 export interface HandlerLimitOptions {
   /** Who is counted: the client's address, the user of the request, or what the function returns. Default: that of the policy. */
-  by?: SubjectSource;
+  by?: HandlerSubject;
   /** Units of a call: an integer from 0. Default: the `cost` of the policy. */
   cost?: number | ((context: ExecutionContext) => number | Promise<number>);
   /** Whether a request is not to be counted. */
@@ -54,7 +62,7 @@ export interface MethodLimitOptions<
 /** One use of `@RateLimit`; what the functions get depends on where it is. */
 export interface LimitUse {
   readonly policies: readonly (PolicyReference | Policy)[];
-  readonly by: SubjectSource | ((...args: never[]) => unknown) | undefined;
+  readonly by: HandlerSubject | ((...args: never[]) => unknown) | undefined;
   readonly cost: number | ((...args: never[]) => unknown) | undefined;
   readonly skipIf: ((...args: never[]) => unknown) | undefined;
   readonly countWhen: CountWhen | undefined;
@@ -77,8 +85,11 @@ export function skipsOf(target: Target): 'all' | readonly string[] | undefined {
   return names?.length === 0 ? 'all' : names;
 }
 
-export function setSkips(target: Target, names: readonly string[]): void {
-  Reflect.defineMetadata(SKIPS, names, target);
+/** Two on one class or method skip what either of them names. */
+export function addSkips(target: Target, names: readonly string[]): void {
+  const known = Reflect.getOwnMetadata(SKIPS, target) as readonly string[] | undefined;
+  const all = known?.length === 0 || names.length === 0 ? [] : [...(known ?? []), ...names];
+  Reflect.defineMetadata(SKIPS, all, target);
 }
 
 /** Calls a function of the options, which the types have been checked for where it was given. */

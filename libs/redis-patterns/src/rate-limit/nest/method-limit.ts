@@ -3,7 +3,7 @@ import type { Around, CallSite, DecoratedCall, MethodPattern } from '../../nest/
 import { RateLimitExceededError } from '../rate-limit.errors.js';
 import { checkCost, checkDistinct, type Charge } from '../charges.js';
 import { RateLimitService } from '../rate-limit.service.js';
-import { checkFit, checkUse } from './check-use.js';
+import { checkFit, checkNames, checkUse } from './check-use.js';
 import { planHandler } from './handler-plan.js';
 import { ask, usesOf, type LimitUse } from './limit-use.js';
 import { checkSubject } from './request-subject.js';
@@ -17,6 +17,8 @@ export const methodLimit: MethodPattern<LimitUse> = {
     const where = `${site.name} with ${site.decorator}`;
     const service = runtime.engine(RateLimitService);
     checkMetadata(use, site, where);
+    // Nobody but an override calls it, which has the limits of its own decorators; calls that are no requests do not count.
+    if (site.overriddenHandler) return (call) => call.proceed();
     if (!site.handlesRequests) return limitCalls(use, service, site, where);
     const { constructor } = site.target;
     planHandler(service, constructor, methodOf(site));
@@ -26,6 +28,7 @@ export const methodLimit: MethodPattern<LimitUse> = {
 
 function limitCalls(use: LimitUse, service: RateLimitService, site: CallSite, where: string): Around {
   checkUse(use, where, false);
+  checkNames([use], where);
   const by = use.by as (...args: never[]) => unknown;
   const policies = use.policies.map((given) => service.policies.declare(given, site.name, where, site.target));
   checkDistinct(policies, where);

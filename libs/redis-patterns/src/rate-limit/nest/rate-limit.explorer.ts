@@ -36,8 +36,15 @@ export class RateLimitExplorer implements OnModuleInit {
   #classes(): Set<Class> {
     const found = new Set<Class>();
     for (const module of this.#modules.values()) {
-      for (const { metatype, inject } of [...module.controllers.values(), ...module.providers.values()]) {
-        if (!inject && typeof metatype === 'function' && metatype.prototype) found.add(metatype as unknown as Class);
+      for (const wrapper of [...module.controllers.values(), ...module.providers.values()]) {
+        const { metatype, inject } = wrapper;
+        const isStatic = !wrapper.isTransient && wrapper.isDependencyTreeStatic();
+        if (!inject && typeof metatype === 'function') {
+          if (metatype.prototype) found.add(metatype as unknown as Class);
+        } else if (isStatic) {
+          const made = markedClassOf(wrapper.instance);
+          if (made !== undefined) found.add(made);
+        }
       }
     }
     return found;
@@ -79,7 +86,12 @@ export class RateLimitExplorer implements OnModuleInit {
 
   #checkSkips(owner: Class): void {
     this.#checkNames(skipsOf(owner), owner.name);
-    for (const { name, method, handlesRequests } of methodsOf(owner)) {
+    const methods = methodsOf(owner);
+    if (skipsOf(owner) !== undefined && !methods.some(({ handlesRequests }) => handlesRequests)) {
+      const message = 'has no effect: the class handles no requests; use `skipIf` of the @RateLimit of its methods';
+      throw new InvalidOptionsError(`${owner.name} with @SkipRateLimit`, [{ path: '', message }]);
+    }
+    for (const { name, method, handlesRequests } of methods) {
       const skips = skipsOf(method);
       if (skips === undefined) continue;
       const where = `${owner.name}.${name}`;
@@ -94,6 +106,14 @@ export class RateLimitExplorer implements OnModuleInit {
     if (names === undefined || names === 'all') return;
     for (const name of names) this.service.policies.checkName(name, `${where} with @SkipRateLimit`);
   }
+}
+
+/** The class of what a factory has made, or of a value, if that says something of limits. */
+function markedClassOf(instance: unknown): Class | undefined {
+  if (typeof instance !== 'object' || instance === null) return undefined;
+  const made: unknown = Object.getPrototypeOf(instance)?.constructor;
+  const isMarked = typeof made === 'function' && (usesOf(made).length > 0 || skipsOf(made) !== undefined);
+  return isMarked ? (made as Class) : undefined;
 }
 
 function methodsOf(owner: Class): { name: string; method: () => unknown; handlesRequests: boolean }[] {

@@ -53,10 +53,9 @@ export function RateLimit<By extends SubjectOfCall, Cost extends CostOfCall = ne
   policies: RateLimitPolicies,
   options: MethodLimitOptions<By, Cost, Skip>,
 ): ForMethods<By | Cost | Skip>;
-export function RateLimit(
-  policies: RateLimitPolicies,
-  { by, cost, skipIf, countWhen, ...unknown }: Partial<LimitUse> = {},
-): ClassDecorator & MethodDecorator {
+export function RateLimit(policies: RateLimitPolicies, options?: Partial<LimitUse>): ClassDecorator & MethodDecorator {
+  // What types refuse is said when the application starts.
+  const { by, cost, skipIf, countWhen, ...unknown } = options ?? {};
   const list = Array.isArray(policies)
     ? (policies as LimitUse['policies'])
     : [policies as LimitUse['policies'][number]];

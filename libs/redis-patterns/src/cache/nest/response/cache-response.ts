@@ -1,5 +1,10 @@
 import { UseGuards } from '@nestjs/common';
-import { decorateMethod, type Around, type MethodPattern } from '../../../nest/method-decorator/index.js';
+import {
+  decorateMethod,
+  instanceMethod,
+  type Around,
+  type MethodPattern,
+} from '../../../nest/method-decorator/index.js';
 import { wrapHandler } from './carrier.js';
 import { CacheResponseGuard } from './response.guard.js';
 import { ResponsePlan } from './response-plan.js';
@@ -14,7 +19,7 @@ const cacheResponse: MethodPattern<ResponseUse> = {
   bind(use, runtime, site): Around {
     // One that the class overrides answers no requests.
     if (!site.name.includes('@')) {
-      use.keep(runtime, site.target, new ResponsePlan(use.raw, runtime, site, CacheResponseGuard));
+      use.keep(runtime, site.target, new ResponsePlan(use, runtime, site, CacheResponseGuard));
     }
     return (call) => call.proceed();
   },
@@ -61,6 +66,7 @@ const cacheResponse: MethodPattern<ResponseUse> = {
 export function CacheResponse(options: CacheResponseOptions): MethodDecorator {
   const use = new ResponseUse(options);
   return (target: object, key: string | symbol, descriptor: PropertyDescriptor): void => {
+    instanceMethod(cacheResponse.decorator, target, key, descriptor);
     wrapHandler(target, key, descriptor);
     decorateMethod(cacheResponse, use)(target, key, descriptor);
     UseGuards(CacheResponseGuard)(target, key, descriptor);

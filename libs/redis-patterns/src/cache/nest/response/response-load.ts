@@ -1,7 +1,9 @@
+import { StreamableFile } from '@nestjs/common';
 import { isObservable, lastValueFrom } from 'rxjs';
+import { CodecError } from '../../../codec/index.js';
 import type { CacheLoadContext } from '../../load-context.js';
 import type { Handler } from './carrier.js';
-import type { HttpExchange } from '../../../nest/http/exchange.js';
+import { routeOf, type HttpExchange } from '../../../nest/http/exchange.js';
 import type { HiddenQuery } from './hidden-query.js';
 import type { ResponsePlan } from './response-plan.js';
 import { baselineOf, mayBeShared, storedResponse, type StoredResponse } from './stored-response.js';
@@ -31,7 +33,7 @@ export class ResponseLoad {
   ) {}
 
   // A property, as it is passed on.
-  readonly run = async ({ setTtl, stale }: CacheLoadContext): Promise<StoredResponse> => {
+  readonly run = async ({ setTtl, skip, stale }: CacheLoadContext): Promise<StoredResponse> => {
     const { plan, exchange } = this;
     // A response that is refreshed has perhaps been sent. Its handler cannot write to it, so it is as the former one was.
     const former = stale as StoredResponse | undefined;
@@ -46,9 +48,27 @@ export class ResponseLoad {
       }
     }
     if (body === undefined || body === null) setTtl(plan.negativeTtl);
-    this.made = storedResponse(body, before, exchange, plan.values);
-    return this.made;
+    try {
+      this.made = storedResponse(body, before, exchange, plan.values);
+      return this.made;
+    } catch (error) {
+      if (!(error instanceof CodecError)) throw error;
+      this.#tellUnstorable(body, error);
+      if (former === undefined) throw new Unshared(this, body);
+      skip();
+      return former;
+    }
   };
+
+  /** The cache knows neither the route nor the value that the handler returned, only the entry that holds it. */
+  #tellUnstorable(body: unknown, { message }: CodecError): void {
+    const why =
+      body instanceof StreamableFile
+        ? 'it is a stream; take @CacheResponse away from this handler'
+        : `${message} ('value' is what the handler returned)`;
+    const route = routeOf(this.exchange.request);
+    this.plan.warnOnce('ERR_CODEC', `an answer to GET ${route} was not stored: ${why}. This is said once.`);
+  }
 
   async #handle(): Promise<unknown> {
     const { query, plan } = this;

@@ -8,6 +8,7 @@ import { CacheService } from '../../cache.service.js';
 import { whereOf } from '../cache-source.js';
 import { answersItself, checkHandler } from './check-handler.js';
 import { RESPONSE_RESOURCE, ResponseKeys } from './response-key.js';
+import { ResponseUse } from './response-use.js';
 import { resolveResponseOptions, type ResolvedResponseOptions } from './response.options.js';
 
 /** Owner of the resource of all responses: no region of the application may have the same keys. */
@@ -32,13 +33,14 @@ export class ResponsePlan {
    * @throws InvalidOptionsError naming `Class.method`
    */
   constructor(
-    raw: unknown,
+    use: ResponseUse,
     runtime: PatternsRuntime,
     private readonly site: CallSite,
     guard: unknown,
   ) {
-    this.options = resolveResponseOptions(raw, site);
+    this.options = resolveResponseOptions(use.raw, site);
     checkHandler(this.options, site, guard);
+    refuseAnother(use, site);
     this.cache = runtime.engine(CacheService);
     const { entry } = this.options;
     // Nobody can write to a response that has been sent, as the handler of a background refresh would.
@@ -65,6 +67,13 @@ export class ResponsePlan {
     this.#warned.add(code);
     this.cache.warn(code, `${whereOf(this.site)}: ${warning}`);
   }
+}
+
+/** Of two on one handler the inner one would be asked nothing. */
+function refuseAnother(use: ResponseUse, site: CallSite): void {
+  const { target, propertyKey } = site;
+  if (ResponseUse.of((target as Record<string | symbol, object>)[propertyKey]!) === use) return;
+  throw new InvalidOptionsError(whereOf(site), [{ path: '', message: 'is there twice; keep one of them' }]);
 }
 
 /** `place` is all that Nest knows of the route when the application starts. */

@@ -70,6 +70,7 @@ export function mayBeShared(exchange: HttpExchange): boolean {
  * What to store of a response that its handler has just made.
  *
  * @param before what the response was before; or the former one, which has the same status and headers
+ * @throws CodecError when the body cannot be stored so that it comes back equal
  */
 export function storedResponse(
   body: unknown,
@@ -80,9 +81,10 @@ export function storedResponse(
   const isFirst = 'status' in before;
   const status = isFirst ? (exchange.status === before.status ? undefined : exchange.status) : before.s;
   const headers = isFirst ? newHeaders(before, exchange) : before.h;
+  const etag = etagOf(body, values);
   return {
     ...(body !== undefined && { b: body }),
-    e: (isFirst && exchange.header('ETag')) || etagOf(body, values),
+    e: (isFirst && exchange.header('ETag')) || etag,
     t: Date.now(),
     ...(status !== undefined && { s: status }),
     ...(headers !== undefined && { h: headers }),
@@ -109,12 +111,21 @@ function isSame(value: HeaderValue, other: HeaderValue | undefined): boolean {
   return value === other || (Array.isArray(value) && JSON.stringify(value) === JSON.stringify(other));
 }
 
-/** Empty for what cannot be stored: the cache then says so. */
+/** Empty where a codec of the application takes the body as a part of an entry only. */
 function etagOf(body: unknown, values: ValueCodec): string {
   try {
     return digestOf(values.encode(body).text);
   } catch (error) {
-    if (error instanceof CodecError) return '';
+    if (error instanceof CodecError && isStorable(body, values)) return '';
     throw error;
+  }
+}
+
+function isStorable(body: unknown, values: ValueCodec): boolean {
+  try {
+    values.encode(body === undefined ? {} : { b: body });
+    return true;
+  } catch {
+    return false;
   }
 }
