@@ -61,10 +61,10 @@ export class HeldLease implements Expiring {
     this.#autoExtend = keeping.autoExtend;
     this.#deadline = grant.deadline;
     this.#maxHoldAt = grant.since + keeping.maxHold;
-    // What was handed over lasts for as long as a waiter counts as alive.
+    // What was handed over lasts for as long as a waiter counts as alive. The holder, who has waited for it, begins before that.
     if (grant.handedOver) {
-      void this.#renew();
       this.#arm();
+      setImmediate(() => void this.#renew());
     } else this.#keepOn();
   }
 
