@@ -89,8 +89,12 @@ export class Gate {
   async close(ms: number): Promise<void> {
     this.closed = true;
     for (const call of this.waiting) call.close();
-    if (this.inFlight === 0) return;
-    await new Promise<void>((resolve) => {
+    if (this.inFlight > 0) await this.#idle(ms);
+    this.deadlines.release();
+  }
+
+  #idle(ms: number): Promise<void> {
+    return new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
       this.#idleWaiters.add(() => {
         clearTimeout(timer);

@@ -26,15 +26,22 @@ export interface Expiring extends Linked<Expiring> {
 export class Deadlines {
   readonly #lanes = new Map<number, Lane>();
 
-  /** @param options `keepAlive`: whether the process waits for them; by default it does not */
-  constructor(private readonly options: { readonly keepAlive?: boolean } = {}) {}
+  #keepAlive: boolean;
+
+  /**
+   * @param options `keepAlive`: whether the process waits for them; by default it does not. Then it may also wait for one that is
+   * over, until {@link release}: to let go of a timer each time that nothing is under way, and take it again, is felt by lone calls
+   */
+  constructor({ keepAlive = false }: { readonly keepAlive?: boolean } = {}) {
+    this.#keepAlive = keepAlive;
+  }
 
   /** @param ms milliseconds from its start */
   add(one: Expiring, ms: number): Lane {
     const whole = Math.ceil(ms);
     let lane = this.#lanes.get(whole);
     if (lane === undefined) {
-      lane = new Lane(whole, this.options.keepAlive === true, {
+      lane = new Lane(whole, this.#keepAlive, {
         isCrowded: () => this.#lanes.size > MAX_LANES,
         unused: () => this.#lanes.delete(whole),
       });
@@ -42,6 +49,12 @@ export class Deadlines {
     }
     lane.add(one);
     return lane;
+  }
+
+  /** From now on the process waits for none of them. */
+  release(): void {
+    this.#keepAlive = false;
+    for (const lane of this.#lanes.values()) lane.release();
   }
 }
 
@@ -53,7 +66,7 @@ export class Lane {
 
   constructor(
     private readonly ms: number,
-    private readonly keepAlive: boolean,
+    private keepAlive: boolean,
     private readonly owner: { isCrowded(): boolean; unused(): void },
   ) {}
 
@@ -62,7 +75,6 @@ export class Lane {
     this.#members.add(one);
     if (this.#members.size > 1) return;
     if (this.#timer === undefined) this.#arm(this.ms);
-    else if (this.keepAlive) this.#timer.ref();
   }
 
   /** It is over: nothing happens to it any more. */
@@ -72,10 +84,14 @@ export class Lane {
       clearTimeout(this.#timer);
       this.#timer = undefined;
       this.owner.unused();
-    } else if (this.keepAlive) {
-      // The timer stays: the next one is likely to come before it fires.
-      this.#timer.unref();
     }
+    // Else the timer stays: the next one is likely to come before it fires.
+  }
+
+  /** @internal */
+  release(): void {
+    this.keepAlive = false;
+    this.#timer?.unref();
   }
 
   #arm(ms: number): void {
