@@ -6,7 +6,8 @@ import { round } from './measure.mjs';
 /** One caller at a time is slow. */
 const CALLS = { 1: 512 };
 const DEFAULT_CALLS = 2500;
-const WARM_UP_SLICES = 4;
+/** Until all that a call runs through is compiled for speed. */
+const WARM_UP_CALLS = 20_000;
 
 /**
  * @typedef {{ name: string, run: () => Promise<unknown> }} Arm
@@ -18,7 +19,7 @@ const WARM_UP_SLICES = 4;
 export async function gateCost(raw, arms, callers, repeats) {
   const calls = CALLS[callers] ?? DEFAULT_CALLS;
   for (const arm of [raw, ...arms]) {
-    for (let i = 0; i < WARM_UP_SLICES; i++) await cpuOfSlice(arm, callers, calls);
+    await cpuOfSlice(arm, callers, WARM_UP_CALLS);
   }
   const base = /** @type {number[]} */ ([]);
   const differences = new Map(arms.map((arm) => [arm, /** @type {number[]} */ ([])]));
