@@ -93,6 +93,21 @@ describeOnEachTopology('several locks at once', { user: 'lock' }, (topology) => 
     expect(await exist('mine-1', 'mine-2', 'mine-3')).toEqual([0, 0, 0]);
   });
 
+  it('are given back when one was lost before the last was taken', async () => {
+    const { client } = topology.admin;
+    const holder = await locks.acquire('before-2', { lease: '60s' });
+    const taking = caught(locks.acquireMany(['before-1', 'before-2'], { lease: 600, wait: '30s' }));
+    await eventually(async () => expect((await locks.inspect('before-2'))!.waiting).toBe(1));
+    // The renewal, after a third of the lease, finds somebody else in its place.
+    await client.set(lockKey('before-1'), 'somebody', 'PX', 30_000);
+    const later = performance.now() + 500;
+    await eventually(() => performance.now() > later);
+    await holder.release();
+    expect(await taking).toMatchObject({ code: 'ERR_LOCK_LOST', reason: 'stolen', key: lockKey('before-1') });
+    await eventually(() => expect(locks.stats()).toEqual({ held: 0, running: 0, cleaning: 0 }));
+    expect(await exist('before-1', 'before-2')).toEqual([1, 0]);
+  });
+
   it('are lost with the first of them', async () => {
     const lost = await caught(
       locks.usingMany(['lost-1', 'lost-2'], { lease: 300 }, async (lock) => {

@@ -31,7 +31,7 @@ export async function takeMany(
       const rest = await tryAll(leases, resources.slice(held.length), patient, giveBack);
       const refused = rest.findIndex((taken) => !('release' in taken));
       held.push(...(rest.slice(0, refused < 0 ? rest.length : refused) as HeldLease[]));
-      if (refused < 0) return settle(held, call);
+      if (refused < 0) return await settle(held, call);
       giveBack(rest.slice(refused));
       let busy = rest[refused] as Busy;
       const next = resources[held.length]!;
@@ -40,7 +40,7 @@ export async function takeMany(
         const taken = await leases.take(next, { ...patient, wait });
         if ('release' in taken) {
           held.push(taken);
-          if (held.length === resources.length) return settle(held, call);
+          if (held.length === resources.length) return await settle(held, call);
           continue;
         }
         busy = taken;
