@@ -2,7 +2,7 @@ import { Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { SentinelSocketConnector, SocketConnector } from './connectors.js';
 import type { HostPort } from './connection-url.js';
 import type { ResolvedConnectionOptions, Topology } from './connection.schema.js';
-import { RedirectingCluster } from './redirecting-cluster.js';
+import { ReadyNodesCluster } from './ready-nodes-cluster.js';
 import type { RedisClient } from './redis-connection.js';
 import { Secret } from './secret.js';
 
@@ -45,10 +45,7 @@ export function createClient(
     case 'sentinel':
       return new Redis({ ...common, ...sentinelOptions(options, topology, role) });
     case 'cluster':
-      return new RedirectingCluster(
-        [...topology.nodes],
-        clusterOptions(options, topology, common, delay) as ConstructorParameters<typeof RedirectingCluster>[1],
-      );
+      return new ReadyNodesCluster(topology.nodes, clusterOptions(options, topology, common, delay));
   }
 }
 

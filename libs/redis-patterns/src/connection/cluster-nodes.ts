@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { slotOf } from '../keys/index.js';
 import { addressOf } from './connection-url.js';
 import type { Endpoint, SocketEndpoint } from './endpoint.js';
-import { mapAddress } from './redirecting-cluster.js';
+import { mapAddress } from './ready-nodes-cluster.js';
 import type { Refusals } from './refusals.js';
 
 /** Shortest time between two refreshes of the slot map that calls ask for, milliseconds. */

@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import { slotOf } from '../keys/index.js';
 import { addressOf } from './connection-url.js';
-import { mapAddress } from './redirecting-cluster.js';
+import { mapAddress } from './ready-nodes-cluster.js';
 import type { RedisClient } from './redis-connection.js';
 
 /** The node that has the slot of a key, as far as the client knows. */
