@@ -36,11 +36,19 @@ export async function openCache(
 }
 
 function hooked(connection: RedisConnection, { before, after }: Hooks): RedisConnection {
-  const run = async <T>(operation: Operation<T>): Promise<T> => {
+  const run = async <T, R>(operation: Operation<T, R>): Promise<T | R> => {
     before?.(operation.name);
-    const reply = await connection.run(operation);
+    // Nothing becomes of the reply before the hook has run.
+    const bare = Object.create(operation, { onReply: {}, onFailure: {} }) as Operation<T>;
+    let reply: T;
+    try {
+      reply = await connection.run(bare);
+    } catch (error) {
+      if (operation.onFailure === undefined) throw error;
+      return operation.onFailure(error as Error);
+    }
     await after?.(operation.name);
-    return reply;
+    return operation.onReply === undefined ? reply : operation.onReply(reply);
   };
   // The rest is the connection's own.
   return new Proxy(connection, {

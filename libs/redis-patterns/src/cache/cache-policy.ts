@@ -21,68 +21,56 @@ type CacheErrors = NonNullable<CacheLoadOptions['cacheErrors']>;
 
 const NOT_STORED: Lifetime = { fresh: 0, stale: 0 };
 
-/** What belongs to one call beside the options of its entries. */
+/** What belongs to one call beside the options of its entries and the tags; named as a call names it, so that it is no copy. */
 interface Extras {
-  readonly tags?: TagNames;
   readonly resultTags?: true | ((value: never) => readonly string[]) | undefined;
-  readonly useIf?: (() => boolean) | undefined;
-  readonly skipIf?: ((value: never) => boolean) | undefined;
+  readonly when?: (() => boolean) | undefined;
+  readonly unless?: ((value: never) => boolean) | undefined;
   readonly cacheErrors?: CacheErrors | undefined;
   readonly signal?: AbortSignal | undefined;
-  readonly version?: string;
 }
+
+const NO_EXTRAS: Extras = {};
 
 /** How the entries of one region, decorated method or call are stored and loaded: its options over those of the engine. */
 export class CachePolicy {
-  readonly tags: TagNames;
   readonly resultTags: true | ((value: never) => readonly string[]) | undefined;
   readonly useIf: (() => boolean) | undefined;
   readonly skipIf: ((value: never) => boolean) | undefined;
   readonly cacheErrors: CacheErrors | undefined;
   readonly signal: AbortSignal | undefined;
-  /** Decimal text, or `''` for none. */
-  readonly version: string;
 
   private constructor(
     readonly options: ResolvedEntryOptions,
     private readonly base: ResolvedCacheOptions,
     /** Who asks, for messages: `ProductService.find`. */
     readonly name: string,
-    extras: Extras = {},
+    readonly tags: TagNames = NO_TAGS,
+    extras: Extras = NO_EXTRAS,
+    /** Decimal text, or `''` for none. */
+    readonly version = '',
   ) {
-    this.tags = extras.tags ?? NO_TAGS;
     this.resultTags = extras.resultTags;
-    this.useIf = extras.useIf;
-    this.skipIf = extras.skipIf;
+    this.useIf = extras.when;
+    this.skipIf = extras.unless;
     this.cacheErrors = extras.cacheErrors;
     this.signal = extras.signal;
-    this.version = extras.version ?? '';
   }
 
   /** @throws InvalidOptionsError naming `where` and the option */
   static forEntries(raw: unknown, base: ResolvedCacheOptions, where: string): CachePolicy {
     const { tags, types, cacheErrors, ...entry } = parseOptions(entrySchema, raw ?? {}, where);
     learn(types, base, where);
-    return new CachePolicy(mergeEntryOptions(base, entry, base.maxTtl, where), base, where, {
-      tags: tagNames(tags),
-      cacheErrors,
-    });
+    const options = mergeEntryOptions(base, entry, base.maxTtl, where);
+    return new CachePolicy(options, base, where, tagNames(tags), { cacheErrors });
   }
 
   /** @throws InvalidOptionsError naming `where` and the option */
   static forLoad(raw: CacheLoadOptions<never> | undefined, base: ResolvedCacheOptions, where: string): CachePolicy {
     if (raw === undefined) return new CachePolicy(base, base, where);
     const options = loadOptions(raw, base, where);
-    const { tags, types, resultTags, when, unless, cacheErrors, signal } = raw;
-    learn(types, base, where);
-    return new CachePolicy(options, base, where, {
-      tags: tagNames(tags),
-      resultTags,
-      useIf: when,
-      skipIf: unless,
-      cacheErrors,
-      signal,
-    });
+    learn(raw.types, base, where);
+    return new CachePolicy(options, base, where, tagNames(raw.tags), raw);
   }
 
   /** @throws InvalidOptionsError naming `where` and the option */
@@ -90,9 +78,8 @@ export class CachePolicy {
     if (raw === undefined) return new CachePolicy(base, base, where);
     const { version, tags, types, ...entry } = parseOptions(setSchema, raw, where);
     learn(types, base, where);
-    return new CachePolicy(mergeEntryOptions(base, entry, base.maxTtl, where), base, where, {
-      tags: tagNames(tags),
-    }).withVersion(version);
+    const options = mergeEntryOptions(base, entry, base.maxTtl, where);
+    return new CachePolicy(options, base, where, tagNames(tags)).withVersion(version);
   }
 
   /**
@@ -103,7 +90,7 @@ export class CachePolicy {
   withVersion(version: number | bigint | undefined): CachePolicy {
     if (version === undefined) return this;
     const parsed = parseOptions(setSchema.pick({ version: true }), { version }, this.name);
-    return new CachePolicy(this.options, this.base, this.name, { ...this.#extras, version: String(parsed.version) });
+    return new CachePolicy(this.options, this.base, this.name, this.tags, this.#extras, String(parsed.version));
   }
 
   /**
@@ -114,15 +101,16 @@ export class CachePolicy {
    */
   withTags(tags: readonly string[], resultTags?: (value: never) => readonly string[]): CachePolicy {
     if (!areTags(tags)) parseOptions(tagsSchema, tags, this.name, 'tags');
-    const extras = { ...this.#extras, tags: tagNames(tags), resultTags: resultTags ?? this.resultTags };
-    return new CachePolicy(this.options, this.base, this.name, extras);
+    const extras = { ...this.#extras, resultTags: resultTags ?? this.resultTags };
+    return new CachePolicy(this.options, this.base, this.name, tagNames(tags), extras, this.version);
   }
 
   /** The same for a value that is known: with all of its tags. */
   forValue(value: unknown): CachePolicy {
     if (typeof this.resultTags !== 'function') return this;
     const tags = this.parseResultTags(this.resultTags(value as never), 'resultTags');
-    return new CachePolicy(this.options, this.base, this.name, { ...this.#extras, tags: unionOfTags(this.tags, tags) });
+    const all = unionOfTags(this.tags, tags);
+    return new CachePolicy(this.options, this.base, this.name, all, this.#extras, this.version);
   }
 
   /** Milliseconds that `null` and `undefined` stay fresh. */
@@ -181,8 +169,8 @@ export class CachePolicy {
   }
 
   get #extras(): Extras {
-    const { tags, resultTags, useIf, skipIf, cacheErrors, signal, version } = this;
-    return { tags, resultTags, useIf, skipIf, cacheErrors, signal, version };
+    const { resultTags, useIf, skipIf, cacheErrors, signal } = this;
+    return { resultTags, when: useIf, unless: skipIf, cacheErrors, signal };
   }
 }
 

@@ -33,6 +33,8 @@ import { tagNames } from './tags.js';
  */
 export class CacheService {
   readonly #engine: CacheEngine;
+  /** Of calls that bring no options. */
+  readonly #plain: CachePolicy;
 
   constructor(
     context: EngineContext,
@@ -40,6 +42,7 @@ export class CacheService {
     readonly options: ResolvedCacheOptions,
   ) {
     this.#engine = new CacheEngine(context, options);
+    this.#plain = CachePolicy.forLoad(undefined, options, 'CacheService.getOrSet');
   }
 
   /**
@@ -83,7 +86,11 @@ export class CacheService {
    * const page = await cache.getOrSet(['page', 7], load, { tags: ['products'], ttl: '10m', stale: '1h' });
    * ```
    */
-  getOrSet<T>(key: Key, factory: CacheFactory<T>, options?: CacheLoadOptions<T> | CachePolicy): Promise<T> {
+  getOrSet<T>(
+    key: Key,
+    factory: CacheFactory<T>,
+    options: CacheLoadOptions<T> | CachePolicy = this.#plain,
+  ): Promise<T> {
     // Not `async`: on the path of every hit each promise more is felt.
     try {
       const policy =

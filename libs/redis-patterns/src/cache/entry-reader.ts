@@ -1,7 +1,8 @@
 import { unpack } from '../codec/index.js';
 import type { ResolvedCacheOptions } from './cache.options.js';
 import { decodeContent, isUsable, idOf, parseEntry, type Entry } from './entry.js';
-import type { EntryStore, Question, RawEntry } from './entry-store.js';
+import { EntryRead, type Question, type RawEntry } from './entry-read.js';
+import type { EntryStore } from './entry-store.js';
 import { parseFailure, type CacheLoadFailure } from './load-failure.js';
 import { isRedisFailure } from './redis-failure.js';
 import { judgeTags, unionOfTags, type TagNames } from './tags.js';
@@ -41,6 +42,9 @@ export const OFFLINE: Found = { state: 'offline' };
 /** An entry that changes its tags each time that it is looked at is a miss. */
 const MAX_LOOKS = 3;
 
+/** What a caller makes of what was found. */
+type Use<T> = (found: Found) => T | Promise<T>;
+
 /** Reads entries, and judges whether they can be used. */
 export class EntryReader {
   constructor(
@@ -50,32 +54,14 @@ export class EntryReader {
     private readonly isInvalid: (tag: string) => boolean,
   ) {}
 
-  /** On the path of every hit: as few promises as can be. */
-  read<T>(entryKey: string, question: Question, budget: TimeBudget, use: (found: Found) => T | Promise<T>): Promise<T> {
-    const sentAt = performance.now();
-    return this.store.read(
-      entryKey,
-      question,
-      budget.deadline,
-      (raw) => {
-        const verdict = this.#judge(raw, question, question.tags);
-        if ('then' in verdict) return verdict.then(use);
-        if (verdict.state === 'hit') return use(verdict);
-        budget.charge(sentAt);
-        return verdict.state === 'ask' ? this.settle(entryKey, raw, question, budget).then(use) : use(verdict);
-      },
-      (error) => {
-        budget.charge(sentAt);
-        if (isRedisFailure(error)) return use(OFFLINE);
-        throw error;
-      },
-    );
+  read<T>(entryKey: string, { tags, pttl }: Question, budget: TimeBudget, use: Use<T>): Promise<T> {
+    return this.store.read(new JudgedRead(this, entryKey, tags, pttl, budget, use));
   }
 
   async readMany(entryKeys: readonly string[], question: Question, budget: TimeBudget): Promise<Found[]> {
     const raws = await online(budget.spend((deadline) => this.store.readMany(entryKeys, question, { deadline })));
     if (raws === undefined) return entryKeys.map(() => OFFLINE);
-    const verdicts = await Promise.all(raws.map((raw) => Promise.resolve(this.#judge(raw, question, question.tags))));
+    const verdicts = await Promise.all(raws.map((raw) => Promise.resolve(this.judge(raw, question, question.tags))));
     const unclear = verdicts.flatMap((verdict, index) => (verdict.state === 'ask' ? [index] : []));
     if (unclear.length > 0) {
       // One more round trip for all of them, and after that each one for itself, which hardly happens.
@@ -93,7 +79,7 @@ export class EntryReader {
         ),
       );
       for (const [position, index] of unclear.entries()) {
-        verdicts[index] = again === undefined ? NOTHING : await this.#judge(again[position]!, wider, question.tags);
+        verdicts[index] = again === undefined ? NOTHING : await this.judge(again[position]!, wider, question.tags);
       }
     }
     return verdicts.map((verdict) => (verdict.state === 'ask' ? NOTHING : verdict));
@@ -101,19 +87,21 @@ export class EntryReader {
 
   /** Judges what was read, and asks for what is still needed for that: the tokens of tags that the caller does not know. */
   async settle(entryKey: string, raw: RawEntry, question: Question, budget: TimeBudget): Promise<Found> {
-    let verdict = await this.#judge(raw, question, question.tags);
+    let verdict = await this.judge(raw, question, question.tags);
     for (let looks = 1; verdict.state === 'ask'; looks++) {
       if (looks === MAX_LOOKS) return NOTHING;
       const wider = verdict.question;
-      const again = await online(budget.spend((deadline) => this.store.read(entryKey, wider, deadline, same, rethrow)));
+      const again = await online(
+        budget.spend(async (deadline) => (await this.store.readMany([entryKey], wider, { deadline }))[0]!),
+      );
       if (again === undefined) return OFFLINE;
-      verdict = await this.#judge(again, wider, question.tags);
+      verdict = await this.judge(again, wider, question.tags);
     }
     return verdict;
   }
 
   /** A promise only for what is decompressed on another thread. */
-  #judge({ text, pttl, tokens }: RawEntry, { tags }: Question, required: TagNames): Found | Unclear | Promise<Found> {
+  judge({ text, pttl, tokens }: RawEntry, { tags }: Question, required: TagNames): Found | Unclear | Promise<Found> {
     if (text === null) return NOTHING;
     const entry = parseEntry(text, this.options.values);
     if (entry === undefined) return { state: 'miss', seenId: idOf(text) };
@@ -147,16 +135,39 @@ export class EntryReader {
   }
 }
 
+/** A read whose answer is judged, and then given to the caller. */
+class JudgedRead<T> extends EntryRead<T> {
+  private readonly sentAt = performance.now();
+
+  constructor(
+    private readonly reader: EntryReader,
+    key: string,
+    tags: TagNames,
+    pttl: boolean,
+    private readonly budget: TimeBudget,
+    private readonly use: Use<T>,
+  ) {
+    super(key, tags, pttl, budget.deadline);
+  }
+
+  answered(raw: RawEntry): T | Promise<T> {
+    const { reader, budget, use } = this;
+    const verdict = reader.judge(raw, this, this.tags);
+    if ('then' in verdict) return verdict.then(use);
+    if (verdict.state === 'hit') return use(verdict);
+    budget.charge(this.sentAt);
+    return verdict.state === 'ask' ? reader.settle(this.key, raw, this, budget).then(use) : use(verdict);
+  }
+
+  failed(error: unknown): T | Promise<T> {
+    this.budget.charge(this.sentAt);
+    if (isRedisFailure(error)) return this.use(OFFLINE);
+    throw error;
+  }
+}
+
 function widen(tags: TagNames, verdict: Found | Unclear): TagNames {
   return verdict.state === 'ask' ? unionOfTags(tags, verdict.question.tags) : tags;
-}
-
-function same(raw: RawEntry): RawEntry {
-  return raw;
-}
-
-function rethrow(error: unknown): never {
-  throw error;
 }
 
 /** What Redis answers; `undefined` when it does not. */

@@ -4,6 +4,7 @@ import type { EngineContext, RedisClient, RedisConnection } from '../connection/
 import type { Key, KeyBuilder } from '../keys/index.js';
 import { runScript } from '../scripting/index.js';
 import { formatEntry, type Content } from './entry.js';
+import type { EntryRead, Question, RawEntry } from './entry-read.js';
 import { ReadBatch } from './read-batch.js';
 import {
   abortScript,
@@ -39,22 +40,6 @@ export interface NewEntry {
   readonly staleMs: number;
   /** Tags and tokens, as `formatTags` writes them. */
   readonly tags: string;
-}
-
-/** What a read asks for beside the entry. */
-export interface Question {
-  readonly tags: TagNames;
-  /** Whether the time that the entry has left is needed. */
-  readonly pttl: boolean;
-}
-
-/** What Redis has of an entry. */
-export interface RawEntry {
-  readonly text: string | null;
-  /** Milliseconds left, as PTTL counts; `undefined` when it was not asked for. */
-  readonly pttl: number | undefined;
-  /** Of the tags that were asked for, in their order. */
-  readonly tokens: readonly Token[];
 }
 
 /** The commands of the cache: keys, scripts and the form of entries, without any decision. */
@@ -96,44 +81,19 @@ export class EntryStore {
     return this.#processToken + (this.#tokens++).toString(36);
   }
 
-  /**
-   * The entry and the tokens of tags, in one round trip, which those who ask in the same turn share.
-   *
-   * @param answered what becomes of the answer; a parameter, as each `then` more is felt by every hit
-   */
-  read<T>(
-    entryKey: string,
-    question: Question,
-    deadline: number,
-    answered: (raw: RawEntry) => T | Promise<T>,
-    failed: (error: unknown) => T | Promise<T>,
-  ): Promise<T> {
+  /** The entry and the tokens of tags, in one round trip, which those who ask in the same turn share. */
+  read<T>(read: EntryRead<T>): Promise<T> {
     const batch = this.#batch;
+    const { key, tags, pttl, deadline } = read;
     // In a Cluster the keys of one command share a slot.
-    if (!question.pttl && this.#connection.mode !== 'cluster' && !batch.isAlone(deadline)) {
-      return batch.add(entryKey, this.#tagKeys(question.tags), deadline).then(answered, failed);
-    }
-    const isBare = question.tags.length === 0 && !question.pttl;
-    batch.underWay++;
-    return this.#connection
-      .run<RawEntry | string | null>({
-        name: 'cache.get',
-        effect: 'read',
-        key: entryKey,
-        deadline,
-        send: (client) => (isBare ? client.get(entryKey) : this.#ask(client, entryKey, question)),
-      })
-      .then(
-        (reply) => {
-          batch.underWay--;
-          if (reply !== null && typeof reply === 'object') return answered(reply);
-          return answered({ text: reply, pttl: undefined, tokens: NO_TOKENS });
-        },
-        (error: unknown) => {
-          batch.underWay--;
-          return failed(error);
-        },
+    if (!pttl && this.#connection.mode !== 'cluster' && !batch.isAlone(deadline)) {
+      const entry = batch.add(key, this.#tagKeys(tags), deadline);
+      return entry.then(
+        (raw) => read.answered(raw),
+        (error: unknown) => read.failed(error),
       );
+    }
+    return this.#connection.run(read.leave(batch, this.#ask));
   }
 
   #tagKeys(tags: TagNames): string[] {
@@ -157,7 +117,7 @@ export class EntryStore {
     return (await Promise.all(lists)).flat();
   }
 
-  async #ask(client: RedisClient, entryKey: string, { tags, pttl }: Question): Promise<RawEntry> {
+  readonly #ask = async (client: RedisClient, entryKey: string, { tags, pttl }: Question): Promise<RawEntry> => {
     // Before the entry is read: a newer entry with the time of an older one is stale too early, not too late.
     const left = pttl ? client.pttl(entryKey) : undefined;
     if (tags.length === 0) {
@@ -167,7 +127,7 @@ export class EntryStore {
     const reply = this.#getAll(client, [entryKey, ...this.#tagKeys(tags)]);
     const [texts, ms] = left === undefined ? [await reply, undefined] : await Promise.all([reply, left]);
     return { text: texts[0]!, pttl: ms, tokens: texts.slice(1) };
-  }
+  };
 
   #getAll(client: RedisClient, keys: string[]): Promise<(string | null)[]> {
     // In a Cluster one command has the keys of one slot; those of one turn go out together all the same.

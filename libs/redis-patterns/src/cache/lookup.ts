@@ -5,7 +5,7 @@ import { CachedLoadError } from './cache.errors.js';
 import type { CacheCounters } from './cache-stats.js';
 import { decodeContent } from './entry.js';
 import { OFFLINE, type EntryReader, type Found, type FoundValue } from './entry-reader.js';
-import type { Question } from './entry-store.js';
+import type { Question } from './entry-read.js';
 import type { Flight, Flights } from './flights.js';
 import type { L1 } from './l1/l1.js';
 import { FactoryContext, type CacheFactory } from './load-context.js';

@@ -5,6 +5,9 @@ import { loadSchema, MAX_TAGS, mergeEntryOptions } from './cache.schema.js';
 /** Different options that calls may be given before their parsed forms are forgotten. */
 const MAX_PARSED = 500;
 
+/** After the options of an object. */
+const END = Symbol('end');
+
 /** Options that differ from call to call, and are checked by hand. */
 const PER_CALL: ReadonlySet<string> = new Set([
   'tags',
@@ -16,8 +19,32 @@ const PER_CALL: ReadonlySet<string> = new Set([
   'signal',
 ]);
 
-/** By engine; parsing costs more than a hit, and calls bring the same few options again and again. */
-const parsed = new WeakMap<ResolvedCacheOptions, Map<string, ResolvedEntryOptions>>();
+/**
+ * Options that begin alike share the way: from name to value to name. Calls bring the same few options again and again; parsing
+ * them costs more than a hit, and so would a text made of them.
+ */
+class Step {
+  readonly next = new Map<unknown, Step>();
+  /** Of the options that end here. */
+  parsed: ResolvedEntryOptions | undefined;
+}
+
+type Next = (step: Step | undefined, key: unknown) => Step | undefined;
+
+const found: Next = (step, key) => step?.next.get(key);
+const made: Next = (step, key) => {
+  const next = step!.next.get(key) ?? new Step();
+  step!.next.set(key, next);
+  return next;
+};
+
+/** Where the options of an engine's calls begin, and how many have been parsed. */
+interface Known {
+  readonly first: Step;
+  count: number;
+}
+
+const known = new WeakMap<ResolvedCacheOptions, Known>();
 
 /**
  * The options of a call over those of the engine, as they were parsed when the same were given before.
@@ -29,15 +56,13 @@ export function loadOptions(
   base: ResolvedCacheOptions,
   where: string,
 ): ResolvedEntryOptions {
-  const signature = signatureOf(raw);
-  const before = hasGoodExtras(raw) ? parsed.get(base)?.get(signature) : undefined;
+  const before = hasGoodExtras(raw) ? follow(known.get(base)?.first, raw, found)?.parsed : undefined;
   // Also to find what is wrong.
-  return before ?? parseAndRemember(raw, signature, base, where);
+  return before ?? parseAndRemember(raw, base, where);
 }
 
 function parseAndRemember(
   raw: CacheLoadOptions<never>,
-  signature: string,
   base: ResolvedCacheOptions,
   where: string,
 ): ResolvedEntryOptions {
@@ -52,9 +77,10 @@ function parseAndRemember(
     ...entry
   } = parseOptions(loadSchema, raw, where);
   const options = mergeEntryOptions(base, entry, base.maxTtl, where);
-  let known = parsed.get(base);
-  if (known === undefined || known.size >= MAX_PARSED) parsed.set(base, (known = new Map()));
-  known.set(signature, options);
+  let steps = known.get(base);
+  if (steps === undefined || steps.count >= MAX_PARSED) known.set(base, (steps = { first: new Step(), count: 0 }));
+  steps.count++;
+  follow(steps.first, raw, made)!.parsed = options;
   return options;
 }
 
@@ -75,19 +101,14 @@ export function areTags(tags: unknown): boolean {
   return true;
 }
 
-function signatureOf(raw: object): string {
-  let signature = '';
+/** The step that these options lead to, each step taken by `next`. */
+function follow(first: Step | undefined, raw: object, next: Next): Step | undefined {
+  let step = first;
   for (const name in raw) {
-    if (PER_CALL.has(name)) continue;
     const value = (raw as Record<string, unknown>)[name];
-    if (typeof value === 'number') signature += `${name}=${value};`;
-    else if (value !== undefined) signature += `${name}=${describe(value)};`;
+    if (value === undefined || PER_CALL.has(name)) continue;
+    step = next(step, name);
+    step = typeof value === 'object' && value !== null ? next(follow(step, value, next), END) : next(step, value);
   }
-  return signature;
-}
-
-/** Unequal for what is parsed to something unequal. */
-function describe(value: unknown): string {
-  if (typeof value === 'string') return `${value.length}:${value}`;
-  return typeof value === 'object' && value !== null ? `{${signatureOf(value)}}` : `${typeof value} ${String(value)}`;
+  return step;
 }

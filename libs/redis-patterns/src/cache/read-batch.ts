@@ -1,4 +1,4 @@
-import type { RawEntry } from './entry-store.js';
+import type { RawEntry } from './entry-read.js';
 
 /** Keys of one command: the server begins with them while more are gathered. */
 const MOST_KEYS = 64;

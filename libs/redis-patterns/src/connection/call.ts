@@ -30,7 +30,7 @@ const UNSENT = {
  * One operation on its way through the gate, from the call to the moment that its promise settles, and on to the late
  * reply if there is one. It is on every hot path: no closure, timer or listener more than it needs.
  */
-export class Call<T> implements WaitingCall, Expiring {
+export class Call<T, R> implements WaitingCall, Expiring {
   private stage: Stage = 'idle';
   readonly startedAt = performance.now();
   before: Expiring | undefined;
@@ -42,8 +42,8 @@ export class Call<T> implements WaitingCall, Expiring {
   private cancelReady: (() => void) | undefined;
   private stopListening: (() => void) | undefined;
   private attempts = 0;
-  /** Of the last attempt. */
-  private sentAt = this.startedAt;
+  /** Of the last attempt; `undefined`: of the first, which begins with the call. */
+  private sentAt: number | undefined;
   private counted = false;
   private endpoint: Endpoint | undefined;
   /** Set after a first attempt whose effect is not known: from then on no failure may claim that nothing happened. */
@@ -53,8 +53,8 @@ export class Call<T> implements WaitingCall, Expiring {
 
   constructor(
     private readonly gate: Gate,
-    private readonly operation: Operation<T>,
-    private readonly resolve: (value: T) => void,
+    private readonly operation: Operation<T, R>,
+    private readonly resolve: (value: R | Promise<R>) => void,
     private readonly reject: (error: Error) => void,
   ) {}
 
@@ -129,7 +129,13 @@ export class Call<T> implements WaitingCall, Expiring {
     this.tellBreaker(true);
     if (this.stage === 'settled') return this.operation.onLate?.(reply);
     this.settle();
-    this.resolve(reply);
+    const { operation } = this;
+    if (operation.onReply === undefined) return this.resolve(reply as unknown as R);
+    try {
+      this.resolve(operation.onReply(reply));
+    } catch (error) {
+      this.reject(error as Error);
+    }
   }
 
   private onError(error: unknown): void {
@@ -195,7 +201,7 @@ export class Call<T> implements WaitingCall, Expiring {
 
   /** An impatient caller says nothing about the server: a call counts as unanswered after `commandTimeout`. */
   private watchReply(): void {
-    const left = this.sentAt + this.gate.options.commandTimeout - performance.now();
+    const left = (this.sentAt ?? this.startedAt) + this.gate.options.commandTimeout - performance.now();
     // A timer may fire a millisecond before its time.
     if (left <= 1) return this.tellBreaker(false);
     this.timer = setTimeout(() => this.tellBreaker(false), left).unref();
@@ -235,8 +241,18 @@ export class Call<T> implements WaitingCall, Expiring {
     this.settle();
     this.gate.onFailure(error, this.attempts);
     // A caller that tries again at once would else keep the event loop from ever hearing that Redis is back.
-    if (error.outcome === 'not-sent') setImmediate(this.reject, error);
-    else this.reject(error);
+    if (error.outcome === 'not-sent') setImmediate(() => this.conclude(error));
+    else this.conclude(error);
+  }
+
+  private conclude(failure: Error): void {
+    const { operation } = this;
+    if (operation.onFailure === undefined) return this.reject(failure);
+    try {
+      this.resolve(operation.onFailure(failure));
+    } catch (error) {
+      this.reject(error as Error);
+    }
   }
 
   private settle(): void {

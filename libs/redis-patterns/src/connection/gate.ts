@@ -41,7 +41,7 @@ export class Gate {
     readonly onFailure: FailureListener,
   ) {}
 
-  run<T>(operation: Operation<T>): Promise<T> {
+  run<T, R = T>(operation: Operation<T, R>): Promise<R> {
     return new Promise((resolve, reject) => new Call(this, operation, resolve, reject).start());
   }
 

@@ -141,7 +141,7 @@ export class ManagedConnection implements ApplicationConnection {
     return this.#handles[0]!.client;
   }
 
-  run<T>(operation: Operation<T>): Promise<T> {
+  run<T, R = T>(operation: Operation<T, R>): Promise<R> {
     if (!this.#opened) this.open();
     return this.#gate.run(operation);
   }

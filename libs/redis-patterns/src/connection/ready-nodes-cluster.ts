@@ -2,7 +2,8 @@ import { Cluster, type ClusterOptions, type Redis } from 'ioredis';
 import { addressOf, natMapped, type HostPort } from './connection-url.js';
 
 type HandleError = Cluster['handleError'];
-type ReadyCheck = (callback: (error?: Error | null, failure?: string) => void) => void;
+/** Without an error the client is ready. */
+type ReadyCheck = (conclude: (error?: unknown) => void) => void;
 
 /**
  * A Cluster client that sends to a node which is ready, where ioredis takes any and answers "Connection is closed." for one
@@ -13,8 +14,8 @@ export class ReadyNodesCluster extends Cluster {
     super([...seeds], options as object);
     // ioredis keeps it to itself. A seed that is no member (a name in front of the nodes, a proxy) leaves none but nodes that
     // are still connecting, so its own check failed again and again; with one seed of three masters it did two times of three.
-    (this as unknown as { readyCheck: ReadyCheck }).readyCheck = (callback) => {
-      this.#onceOneIsReady((node) => void this.#checkState(node).then(() => callback(), callback));
+    (this as unknown as { readyCheck: ReadyCheck }).readyCheck = (conclude) => {
+      this.#onceOneIsReady((node) => void this.#checkState(node, conclude));
     };
   }
 
@@ -48,15 +49,16 @@ export class ReadyNodesCluster extends Cluster {
     });
   }
 
-  /** @throws Error when the Cluster does not serve, or the node does not say */
-  async #checkState(node: Redis): Promise<void> {
+  /** It fails when the Cluster does not serve, or the node does not say. */
+  async #checkState(node: Redis, conclude: (error?: unknown) => void): Promise<void> {
     try {
       const info = String(await node.cluster('INFO'));
       if (/^cluster_state:fail/m.test(info)) throw new Error('cluster_state is fail: slots are not served');
     } catch (error) {
       this.emit('node error', error, addressOf(node.options));
-      throw error;
+      return conclude(error);
     }
+    conclude();
   }
 }
 

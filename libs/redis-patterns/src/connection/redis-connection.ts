@@ -16,8 +16,8 @@ export type RedisClient = Redis | Cluster;
  */
 export type Effect = 'read' | 'idempotent' | 'token' | 'once';
 
-/** One call to Redis. */
-export interface Operation<T> {
+/** One call to Redis, which replies with `T`; it gives `R`. */
+export interface Operation<T, R = T> {
   /** Name for errors and telemetry, such as `lock.acquire`; never a key. */
   readonly name: string;
   readonly effect: Effect;
@@ -35,6 +35,10 @@ export interface Operation<T> {
   readonly wait?: boolean | undefined;
   /** Called with a success that came after the call had been given up: the place to undo it. */
   readonly onLate?: ((reply: T) => void) | undefined;
+  /** What the call gives for a reply, by default the reply. Spares hot paths the promise and the closures of a `then`. */
+  onReply?(reply: T): R | Promise<R>;
+  /** The same for a failure, by default to reject with it. */
+  onFailure?(error: Error): R | Promise<R>;
 }
 
 /** A socket of its own, for commands that block it. */
@@ -108,7 +112,7 @@ export interface RedisConnection {
    * @throws RedisUnavailableError when Redis does not serve; its `outcome` says whether the operation may have run
    * @throws RedisCommandError when Redis calls the command itself wrong
    */
-  run<T>(operation: Operation<T>): Promise<T>;
+  run<T, R = T>(operation: Operation<T, R>): Promise<R>;
   /**
    * Lends a socket of its own for the time of `fn`, at most `pool.maxBlocking` at a time.
    *

@@ -89,7 +89,7 @@ export class MemoryConnection implements ApplicationConnection {
 
   async settleBoot(): Promise<void> {}
 
-  run<T>(operation: Operation<T>): Promise<T> {
+  run<T, R = T>(operation: Operation<T, R>): Promise<R> {
     return this.#gate.run(operation);
   }
 
