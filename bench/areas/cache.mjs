@@ -58,7 +58,7 @@ export async function cache(url) {
     // Nothing waits here, so that more callers tell nothing more.
     lone('memory 1 KiB', memoryArms()),
     lone('memory 16 KiB', memoryArms(large)),
-    { name: 'hit cost', measure: ({ rounds }) => hitCost(costs, [1, 64], rounds * 2) },
+    { name: 'hit cost', measure: ({ rounds }) => hitCost(costs, [1, 64], rounds * 6) },
     { name: 'invalidate', measure: ({ quick }) => invalidations(groups, quick ? QUICK_COUNTS : COUNTS) },
   ];
   const close = async () => {

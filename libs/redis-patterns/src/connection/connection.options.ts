@@ -84,7 +84,7 @@ export interface SentinelConnectionOptions {
 
 export interface ClusterConnectionOptions {
   mode: 'cluster';
-  /** Some nodes of the cluster, as `'host:port'` or `{ host, port }`; the others are discovered. */
+  /** Some nodes of the cluster, as `'host:port'` or `{ host, port }`, or an address in front of them; all nodes are discovered. One is enough. */
   nodes: (string | { host: string; port: number })[];
   /** Default `'master'`. */
   readFrom?: 'master' | 'replica' | 'all';
