@@ -93,6 +93,11 @@ describeOn('standalone', 'the boot with @Idempotent', { user: 'idempotency' }, (
       /answers no HTTP requests; put @Idempotent with 'key'/,
     ],
     [
+      'messages with a key',
+      controller([], MessagePattern('x'), onMethod({ key: () => 'x' })),
+      /answers no HTTP requests; put @Idempotent with 'key'/,
+    ],
+    [
       'key on a handler',
       controller([], Post(), onMethod({ key: () => 'x' })),
       /key: is for methods that answer no HTTP/,

@@ -1,5 +1,6 @@
 export { onAbort, raceSignal, sleep } from './abort.js';
 export { backoffBound, backoffDelay, type BackoffOptions } from './backoff.js';
+export { asCallContext, isCallContext } from './call-context.js';
 export { Deadline } from './deadline.js';
 export { durationMessage, formatDuration, parseDuration, toMilliseconds, type Duration } from './duration.js';
 export { InvalidOptionsError, NotBoundError, RedisPatternsError, type ErrorCode, type OptionIssue } from './errors.js';

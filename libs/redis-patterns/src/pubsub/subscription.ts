@@ -1,6 +1,7 @@
 import type { EngineContext, Subscription as Listening } from '../connection/index.js';
 import { decodeValue } from '../codec/index.js';
 import { raceSignal } from '../core/abort.js';
+import { asCallContext } from '../core/call-context.js';
 import { validate } from '../core/standard-schema.js';
 import { startTimer } from '../core/timer.js';
 import type { PatternTracer } from '../telemetry/index.js';
@@ -166,13 +167,13 @@ export class Subscription {
 
   /** Neither throws nor rejects. */
   #handle(body: unknown, { id }: Incoming, channel: string): Promise<unknown> | undefined {
-    const context: PubSubContext = {
+    const context = asCallContext<PubSubContext>({
       channel,
       signal: this.#ended.signal,
       subscription: this.name,
       ...(this.isPattern ? { pattern: this.channel } : {}),
       ...(id === undefined ? {} : { id }),
-    };
+    });
     const { handler } = this.setup;
     return this.#guarded('ERR_PUBSUB_HANDLER', `${this.name} failed on a message`, () =>
       this.#tracer.active

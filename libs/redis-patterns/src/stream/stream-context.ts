@@ -1,3 +1,4 @@
+import { asCallContext } from '../core/call-context.js';
 import { toMilliseconds, type Duration } from '../core/duration.js';
 import { InvalidOptionsError } from '../core/errors.js';
 import { checkOptionNames } from '../core/options.js';
@@ -274,6 +275,8 @@ export class StreamContext {
     if (entry.lost) throw new LeaseLostError(entry.originalId, this.#reader.scope.label);
   }
 }
+
+asCallContext(StreamContext.prototype);
 
 /** A handler need not wait for it: the reader does, and its failure is no unhandled rejection. */
 function seen(work: Promise<void>): Promise<void> {

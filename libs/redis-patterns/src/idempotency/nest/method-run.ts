@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { InvalidOptionsError, parseOptions } from '../../core/index.js';
-import { hashArguments, missingInKey, type Key } from '../../keys/index.js';
+import { InvalidOptionsError, isCallContext, parseOptions } from '../../core/index.js';
+import { hashArguments, InvalidKeyError, missingInKey, type Key } from '../../keys/index.js';
 import type { Around, CallSite, PatternsRuntime } from '../../nest/method-decorator/index.js';
 import { idempotencyCallSchema, mergeIdempotencyCall, type IdempotencyCallOptions } from '../idempotency.options.js';
 import { IdempotencyService } from '../idempotency.service.js';
@@ -17,7 +17,7 @@ export interface IdempotentMethodOptions<
 > extends IdempotencyCallOptions {
   /** Names the work that is done once, by the arguments of the call. */
   key: KeyFn;
-  /** What a repeated call must have in common with the first, by the arguments of the call. Default: all arguments. */
+  /** What a repeated call must have in common with the first, by the arguments of the call. Default: all arguments but the context of a message. */
   fingerprint?: PrintFn;
 }
 
@@ -38,17 +38,26 @@ export function runMethod(raw: unknown, runtime: PatternsRuntime, site: CallSite
   const resolved = mergeIdempotencyCall(given, service.options);
   return (call) => {
     const { args } = call;
-    const payload = fingerprint === undefined ? args : [fingerprint(...args)];
-    // With the name, so that two methods whose keys are alike by mistake are an error, and never each other's results.
-    const print = hashArguments([site.name, ...payload]);
+    const payload = fingerprint === undefined ? args.filter((arg) => !isCallContext(arg)) : [fingerprint(...args)];
     const options = call.signal === undefined ? resolved : { ...resolved, signal: call.signal };
     return service.perform(
       checkKey(key(...args), where),
-      print,
+      printOf(site.name, payload, where),
       options,
       valueTask(() => call.proceed(), where),
     );
   };
+}
+
+/** With the name, so that two methods whose keys are alike by mistake are an error, and never each other's results. */
+function printOf(name: string, payload: readonly unknown[], where: string): string {
+  try {
+    return hashArguments([name, ...payload]);
+  } catch (error) {
+    if (!(error instanceof InvalidKeyError)) throw error;
+    const message = `must give what a repeated call has in common with the first, such as (order) => order.id: ${error.message}`;
+    throw new InvalidOptionsError(where, [{ path: 'fingerprint', message }]);
+  }
 }
 
 /** A key that lacks something by mistake would be the same work for everything. */

@@ -21,8 +21,9 @@ export class HandlerPlan {
   /** @throws InvalidOptionsError naming `Class.method` */
   constructor(use: IdempotentUse, runtime: PatternsRuntime, site: CallSite) {
     const where = (this.#where = `@Idempotent on ${site.name}`);
-    const options = resolveHandlerOptions(use.raw, where);
+    // First: what answers no HTTP requests takes other options.
     checkHandler(site, use.isOn(site), where);
+    const options = resolveHandlerOptions(use.raw, where);
     this.#service = runtime.engine(IdempotencyService);
     this.#call = mergeIdempotencyCall(options, this.#service.options);
     this.#store = options.store;
