@@ -99,6 +99,12 @@ describeOn('standalone', '@CacheResponse at boot', (topology) => {
     ['an unknown option', controller([], CacheResponse(options({ qeury: [] })), Get()), 'qeury', "'query'"],
     ['no list of names', controller([], CacheResponse(options({ query: 'page' })), Get()), 'query', 'a list'],
     ['a second one', controller([], CacheResponse(PUBLIC), CacheResponse(PUBLIC), Get()), '', 'twice'],
+    [
+      '@Cacheable above it',
+      controller([], Cacheable({ ttl: '1m' }) as MethodDecorator, CacheResponse(PUBLIC), Get()),
+      '',
+      'answers in its place; write @CacheResponse above',
+    ],
     ['POST', controller([], CacheResponse(PUBLIC), Post()), '', '@Get()'],
     ['all methods', controller([], CacheResponse(PUBLIC), All()), '', '@Get()'],
     ['HEAD', controller([], CacheResponse(PUBLIC), Head()), '', '@Get()'],

@@ -83,6 +83,14 @@ describeOn('standalone', 'the boot with @Idempotent', { user: 'idempotency' }, (
   const boot = async (...controllers: Type[]): Promise<INestApplication> => (await build(topology, controllers)).init();
   const onMethod = (options?: object): MethodDecorator => Idempotent(options as never) as MethodDecorator;
 
+  it('is refused twice on a method when its class is defined', () => {
+    const twice = (...key: object[]) => controller([], ...key.map((one) => onMethod(one)));
+    const message = /@Idempotent stands twice on Things\.act, .*Leave one of them out/;
+    expect(() => twice({ key: () => 'a' }, { key: () => 'b' })).toThrow(message);
+    expect(() => controller([], Post(), onMethod(), onMethod())).toThrow(message);
+    expect(() => twice({ key: () => 'a' })).not.toThrow();
+  });
+
   it.each<[string, Type, RegExp]>([
     ['@Res()', controller([Res()], Post(), onMethod()), /Things.act:\n.*@Res\({ passthrough: true }\)/],
     ['@Next()', controller([Next()], Post(), onMethod()), /passthrough/],

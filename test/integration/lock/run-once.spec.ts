@@ -107,6 +107,18 @@ describeOnEachTopology('@RunOnce', { user: 'lock' }, (topology) => {
 });
 
 // The clocks of the processes are what matters, not the deployment.
+it('is refused twice on a method when the class is defined', () => {
+  const define = (): void => {
+    class Twice {
+      @RunOnce({ name: 'outer', per: '1h' })
+      @RunOnce({ name: 'inner', per: '1d' })
+      async run(): Promise<void> {}
+    }
+    void Twice;
+  };
+  expect(define).toThrow(/@RunOnce stands twice on Twice\.run/);
+});
+
 describeOn('standalone', '@RunOnce in several processes', { user: 'lock' }, (topology) => {
   it('runs each instant once in two processes whose clocks differ by an hour and 300 ms', async () => {
     const { connection, namespace } = topology;

@@ -37,7 +37,7 @@ const lines: string[] = [];
 const logger = {
   log: quiet,
   error: (...parts: unknown[]) => void lines.push(parts.map(String).join(' ')),
-  warn: quiet,
+  warn: (...parts: unknown[]) => void lines.push(parts.map(String).join(' ')),
 };
 
 const opened: TestingModule[] = [];
@@ -144,6 +144,23 @@ describeOn('standalone', '@Subscribe and Nest', { user: 'pubsub' }, (topology) =
     );
     await pubsub.publish('failing', 1);
     await eventually(() => expect(lines.join('\n')).toMatch(/Handlers\.failing failed on a message/));
+  });
+
+  it('warns of a channel that looks like a pattern', async () => {
+    @Injectable()
+    class Handlers {
+      @Subscribe('stock:*')
+      one(): void {}
+      @Subscribe({ pattern: 'stock:*' })
+      all(): void {}
+      @Subscribe(['stock', '*'])
+      part(): void {}
+    }
+    await boot(topology, { providers: [Handlers] });
+    const warnings = lines.filter((line) => line.includes('stock'));
+    expect(warnings).toEqual([
+      expect.stringMatching(/Handlers\.one listens to the one channel.*write \{ pattern: 'stock:\*' \}/),
+    ]);
   });
 
   it('begins after its host has booted, and ends what has come before its host is destroyed', async () => {

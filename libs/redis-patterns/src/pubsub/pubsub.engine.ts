@@ -19,6 +19,9 @@ import {
 } from './pubsub.options.js';
 import { Subscription } from './subscription.js';
 
+/** What only patterns have. */
+const GLOB = /[*?]|\[.*\]/;
+
 /** Who wants to hear of the gaps of a channel or pattern, whoever listens to it. */
 interface GapWatch {
   readonly kind: 'channel' | 'pattern';
@@ -122,12 +125,15 @@ export class PubSubEngine {
   }
 
   /**
-   * Refuses what {@link listen} would refuse.
+   * Refuses what {@link listen} would refuse, and warns of a channel that looks like a pattern.
    *
    * @internal
    */
   check(channel: Channel | ChannelPattern, options: SubscriptionOptions, name: string): void {
     this.#target(channel, resolveSubscription(options, name), name);
+    if (typeof channel !== 'string' || !GLOB.test(channel)) return;
+    const message = `${name} listens to the one channel that is called '${channel}'; for all that fit it write { pattern: '${channel}' }`;
+    this.context.telemetry.emit('warning', { pattern: 'PubSub', code: 'ERR_PUBSUB_PATTERN', message });
   }
 
   /**

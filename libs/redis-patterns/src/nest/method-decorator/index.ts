@@ -1,6 +1,6 @@
 export { PatternsExplorer, type DecoratedMethod } from './explorer.js';
 export { DecoratedMethodError } from './method-decorator.errors.js';
-export { decorateMethod, instanceMethod } from './method-decorator.js';
+export { decorateMethod, decoratorsOn, instanceMethod } from './method-decorator.js';
 export { isRequestHandler, requestKind, type RequestKind } from './request-handler.js';
 export { patternsRuntimeProviders } from './runtime.providers.js';
 export { PATTERNS_RUNTIME } from './runtime-slot.js';

@@ -3,7 +3,7 @@ import { declaredName } from './call-site.js';
 import { Decoration } from './decoration.js';
 import { DecoratedMethodError } from './method-decorator.errors.js';
 import { injectRuntime } from './runtime-slot.js';
-import type { MethodPattern } from './types.js';
+import type { CallSite, MethodPattern } from './types.js';
 
 /** Metadata of a prototype: the decorations of its own methods, outermost first. */
 const DECORATIONS = Symbol.for('nestjs-redis-patterns:decorations');
@@ -39,11 +39,17 @@ export function decorateMethod<Raw>(
 ): (target: object, key: string | symbol, descriptor: PropertyDescriptor) => void {
   return (target, key, descriptor) => {
     const original = instanceMethod(pattern.decorator, target, key, descriptor);
+    const others = (Reflect.getOwnMetadata(DECORATIONS, target) ?? []) as readonly Decoration[];
+    if (others.some((one) => one.key === key && one.pattern === pattern && pattern.excludes?.(raw, one.raw as Raw))) {
+      throw new DecoratedMethodError(
+        `${pattern.decorator} stands twice on ${declaredName(target, key)}, where the inner one waits for the outer one or does ` +
+          `its work again. Leave one of them out.`,
+      );
+    }
     const decoration = new Decoration(pattern, raw, target, key, original);
     // The descriptor is changed, as applyDecorators() ignores what a decorator returns.
     descriptor.value = wrap(original, decoration);
     injectRuntime(target);
-    const others = (Reflect.getOwnMetadata(DECORATIONS, target) ?? []) as readonly Decoration[];
     Reflect.defineMetadata(DECORATIONS, [decoration, ...others], target);
   };
 }
@@ -110,6 +116,12 @@ export function instanceMethod(
   if (typeof method === 'function') return method as (...args: unknown[]) => unknown;
   const what = descriptor === undefined ? 'a property' : 'an accessor';
   return refuse(`cannot be used on ${declaredName(target, name)}, which is ${what}. Make it a method.`);
+}
+
+/** The decorators of this library on a method where it is declared, outermost first: `['@WithLock', '@Cacheable']`. */
+export function decoratorsOn({ target, propertyKey }: CallSite): string[] {
+  const all = decorationsOf(target).filter(({ key }) => key === propertyKey);
+  return all.filter((one) => one.target === all[0]!.target).map(({ pattern }) => pattern.decorator);
 }
 
 function nameOf(target: object): string {

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { InvalidOptionsError, type OptionIssue } from '../../../core/errors.js';
-import type { CallSite } from '../../../nest/method-decorator/index.js';
+import { decoratorsOn, type CallSite } from '../../../nest/method-decorator/index.js';
 import { whereOf } from '../cache-source.js';
 import type { ResolvedResponseOptions } from './response.options.js';
 import { ENCODING, isPartOfKey, varyNames } from './vary.js';
@@ -61,6 +61,10 @@ export function checkHandler(options: ResolvedResponseOptions, site: CallSite, g
     refuse('', 'the method is no @Get() handler: only answers to GET can be stored');
   } else if (!((read('__guards__') ?? []) as unknown[]).includes(guard)) {
     refuse('', 'its guard is lost, as a decorator above has replaced the method; write it above that one');
+  }
+  const decorators = decoratorsOn(site);
+  if (decorators.slice(0, decorators.indexOf('@CacheResponse')).includes('@Cacheable')) {
+    refuse('', '@Cacheable above it answers in its place; write @CacheResponse above, or leave @Cacheable out');
   }
   for (const [key, remedy] of OTHER_RESPONSES) if (read(key) !== undefined) refuse('', `the method ${remedy}`);
   checkVary((read('__headers__') ?? []) as StaticHeader[], options, refuse);
