@@ -43,9 +43,11 @@ describe('the options of calls', () => {
   it('are refused each time when they are wrong', () => {
     const shared = base();
     loadOptions({ ttl: '10m' }, shared, 'the spec');
+    loadOptions({ timeouts: { soft: '1s' } }, shared, 'the spec');
     for (let time = 0; time < 2; time++) {
       expect(() => loadOptions({ ttl: '10m', tags: [''] }, shared, 'the spec')).toThrow(/tags/);
       expect(() => loadOptions({ ttl: 'ten' } as never, shared, 'the spec')).toThrow(/ttl/);
+      expect(() => loadOptions({ timeouts: 'soft', '1s': {} } as never, shared, 'the spec')).toThrow(/timeouts/);
       expect(() => loadOptions({ ttl: '10m', tll: 1 } as never, shared, 'the spec')).toThrow(/tll/);
     }
   });

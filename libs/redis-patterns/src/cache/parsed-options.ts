@@ -5,7 +5,8 @@ import { loadSchema, MAX_TAGS, mergeEntryOptions } from './cache.schema.js';
 /** Different options that calls may be given before their parsed forms are forgotten. */
 const MAX_PARSED = 500;
 
-/** After the options of an object. */
+/** Around the options of an object. */
+const START = Symbol('start');
 const END = Symbol('end');
 
 /** Options that differ from call to call, and are checked by hand. */
@@ -107,8 +108,10 @@ function follow(first: Step | undefined, raw: object, next: Next): Step | undefi
   for (const name in raw) {
     const value = (raw as Record<string, unknown>)[name];
     if (value === undefined || PER_CALL.has(name)) continue;
+    if (step === undefined) return undefined;
     step = next(step, name);
-    step = typeof value === 'object' && value !== null ? next(follow(step, value, next), END) : next(step, value);
+    if (typeof value !== 'object' || value === null) step = next(step, value);
+    else step = next(follow(next(step, START), value, next), END);
   }
   return step;
 }
