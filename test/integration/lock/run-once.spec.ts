@@ -106,7 +106,6 @@ describeOnEachTopology('@RunOnce', { user: 'lock' }, (topology) => {
   });
 });
 
-// The clocks of the processes are what matters, not the deployment.
 it('is refused twice on a method when the class is defined', () => {
   const define = (): void => {
     class Twice {
@@ -119,6 +118,7 @@ it('is refused twice on a method when the class is defined', () => {
   expect(define).toThrow(/@RunOnce stands twice on Twice\.run/);
 });
 
+// The clocks of the processes are what matters, not the deployment.
 describeOn('standalone', '@RunOnce in several processes', { user: 'lock' }, (topology) => {
   it('runs each instant once in two processes whose clocks differ by an hour and 300 ms', async () => {
     const { connection, namespace } = topology;

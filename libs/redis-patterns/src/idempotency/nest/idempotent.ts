@@ -16,7 +16,7 @@ const idempotent: MethodPattern<IdempotentUse> = {
   decorator: '@Idempotent',
   observable: 'value',
   leavesHandlers: true,
-  excludes: () => true,
+  onlyOnce: true,
   bind(use, runtime, site): Around {
     if (!site.handlesRequests && !(isOverridden(site.name) && !hasKey(use.raw)))
       return runMethod(use.raw, runtime, site);

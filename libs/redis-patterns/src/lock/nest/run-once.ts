@@ -45,7 +45,7 @@ const schema = z
 const runOnce: MethodPattern<unknown> = {
   decorator: '@RunOnce',
   observable: 'stream',
-  excludes: () => true,
+  onlyOnce: true,
   bind(raw, runtime, site) {
     const where = `@RunOnce on ${site.name}`;
     const { name, overlap, onUnavailable, lease, maxHold, ...options } = parseOptions(schema, raw, where);

@@ -40,10 +40,10 @@ export function decorateMethod<Raw>(
   return (target, key, descriptor) => {
     const original = instanceMethod(pattern.decorator, target, key, descriptor);
     const others = (Reflect.getOwnMetadata(DECORATIONS, target) ?? []) as readonly Decoration[];
-    if (others.some((one) => one.key === key && one.pattern === pattern && pattern.excludes?.(raw, one.raw as Raw))) {
+    if (pattern.onlyOnce === true && others.some((one) => one.key === key && one.pattern === pattern)) {
       throw new DecoratedMethodError(
-        `${pattern.decorator} stands twice on ${declaredName(target, key)}, where the inner one waits for the outer one or does ` +
-          `its work again. Leave one of them out.`,
+        `${pattern.decorator} stands twice on ${declaredName(target, key)}, and a method has one. Leave one of them out, or ` +
+          `put it on a method that this one calls.`,
       );
     }
     const decoration = new Decoration(pattern, raw, target, key, original);

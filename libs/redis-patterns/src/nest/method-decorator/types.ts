@@ -68,8 +68,8 @@ export interface MethodPattern<Raw> {
    * of one application that have the same name are refused, as they would answer with each other's values.
    */
   nameIsKey?(raw: Raw): boolean;
-  /** Whether a method must not have the decorator twice, with these options; that is said when its class is defined. */
-  excludes?(raw: Raw, other: Raw): boolean;
+  /** Whether a second one on a method is refused, when its class is defined. Default false. */
+  readonly onlyOnce?: boolean;
   /**
    * Called once for each runtime, concrete class and method: at boot, or else by the first call.
    *
