@@ -33,6 +33,19 @@ describeOnEachTopology('reads of one turn', (topology) => {
     if (!isCluster) expect(names).toEqual(['mget', 'mget', 'mget', 'mget']);
   });
 
+  it('share them also where the tags of the entries are not known before', async () => {
+    // The tags come from the result, so that a second look asks for their tokens.
+    const readAll = async () => {
+      const options = { ttl: '1m', resultTags: () => TAGS } as const;
+      const load = async (n: number) => ({ n });
+      const values = numbers.map((n) => here.cache.getOrSet(['late', n], () => load(n), options));
+      expect(await Promise.all(values)).toEqual(numbers.map((n) => ({ n })));
+    };
+    await readAll();
+    const { names } = await commandsOf(here, readAll);
+    if (!isCluster) expect(names.length).toBeLessThan(MANY / 5);
+  });
+
   it('do not hold back a lone one', async () => {
     const { names } = await commandsOf(here, async () => {
       for (const n of [1, 2, 4]) expect(await read(n)).toEqual({ n });

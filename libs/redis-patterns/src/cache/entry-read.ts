@@ -1,8 +1,6 @@
 import type { Operation, RedisClient } from '../connection/index.js';
 import type { ReadBatch } from './read-batch.js';
-import type { TagNames, Token } from './tags.js';
-
-const NO_TOKENS: readonly Token[] = [];
+import { NO_TOKENS, type TagNames, type Token } from './tags.js';
 
 /** What a read asks for beside the entry. */
 export interface Question {

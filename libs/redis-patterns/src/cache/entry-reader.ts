@@ -92,7 +92,7 @@ export class EntryReader {
       if (looks === MAX_LOOKS) return NOTHING;
       const wider = verdict.question;
       const again = await online(
-        budget.spend(async (deadline) => (await this.store.readMany([entryKey], wider, { deadline }))[0]!),
+        budget.spend((deadline) => this.store.read(new BareRead(entryKey, wider.tags, wider.pttl, deadline))),
       );
       if (again === undefined) return OFFLINE;
       verdict = await this.judge(again, wider, question.tags);
@@ -162,6 +162,17 @@ class JudgedRead<T> extends EntryRead<T> {
   failed(error: unknown): T | Promise<T> {
     this.budget.charge(this.sentAt);
     if (isRedisFailure(error)) return this.use(OFFLINE);
+    throw error;
+  }
+}
+
+/** A read that gives what Redis has. */
+class BareRead extends EntryRead<RawEntry> {
+  answered(raw: RawEntry): RawEntry {
+    return raw;
+  }
+
+  failed(error: unknown): never {
     throw error;
   }
 }

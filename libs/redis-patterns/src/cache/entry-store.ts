@@ -17,10 +17,9 @@ import {
 } from './scripts.generated.js';
 import type { TagIndex } from './tag-index.js';
 import { TagStore, type TagLifetimes } from './tag-store.js';
-import type { TagNames, Token } from './tags.js';
+import { NO_TOKENS, type TagNames } from './tags.js';
 
 const READ_BATCH = 500;
-const NO_TOKENS: readonly Token[] = [];
 
 /** Limits of one command. `deadline` is milliseconds. */
 export interface CommandLimits {

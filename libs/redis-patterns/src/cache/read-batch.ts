@@ -1,4 +1,5 @@
 import type { RawEntry } from './entry-read.js';
+import { NO_TOKENS } from './tags.js';
 
 /** Keys of one command: the server begins with them while more are gathered. */
 const MOST_KEYS = 64;
@@ -70,8 +71,6 @@ export class ReadBatch {
     );
   };
 }
-
-const NO_TOKENS: RawEntry['tokens'] = [];
 
 function entryOf(texts: Texts, { start, end }: Part): RawEntry {
   const tokens = end === start + 1 ? NO_TOKENS : texts.slice(start + 1, end);

@@ -12,6 +12,7 @@ export type TagNames = readonly string[];
 export type Token = string | null;
 
 export const NO_TAGS: TagNames = [];
+export const NO_TOKENS: readonly Token[] = [];
 
 /** What a name may hold in a key, but not between the tags of an entry. */
 const SEPARATORS = /[,=;]/g;
